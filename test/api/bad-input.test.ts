@@ -122,7 +122,8 @@ const oversized: Readonly<Record<string, [path: string, body: unknown, words: st
   "a list that nobody bounds": [
     listUsers,
     { queries: [idsIn(1000)] },
-    "queries.in_user_ids_query.user_ids must have at most 1000 elements, fewer if the request has other lists",
+    "queries.in_user_ids_query.user_ids must have at most 1000 elements, " +
+      "fewer if the request has other lists",
   ],
   "many lists that are too much together": [
     listUsers,

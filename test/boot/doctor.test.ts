@@ -174,7 +174,8 @@ test("reports an instance without an administrator who can sign in, with the rem
   const found = ["now", "when their keys, tokens and invitations expire"].map(ownerFinding)
   expect(summarizeFindings(found)).toEqual([
     "warning owner: no administrator can access the instance now",
-    "warning owner: no administrator can access the instance when their keys, tokens and invitations expire",
+    "warning owner: no administrator can access the instance when their keys, " +
+      "tokens and invitations expire",
   ])
   expect(found[0]?.remedy).toMatch(/give an owner a password/)
   expect(ownerFinding(undefined).state).toBe("ok")

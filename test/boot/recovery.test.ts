@@ -50,7 +50,8 @@ describe("before factors are removed", () => {
     const { asked, terminal } = terminalOf(undefined)
     await expect(confirmRemoval(terminal)(preview)).rejects.toThrow(
       'this would remove the following factors of ada: passkey "Chrome on macOS", ' +
-        "security key, authenticator app, recovery codes; use --yes to remove them or --keep-factors to keep them",
+        "security key, authenticator app, recovery codes; " +
+        "use --yes to remove them or --keep-factors to keep them",
     )
     expect(asked).toEqual([])
   })

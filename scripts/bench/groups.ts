@@ -1,8 +1,9 @@
-// What groups cost: `bun scripts/bench/groups.ts [USERS] [GROUPS]`. One organization with so many
-// users (default 100,000) in so many groups (default 1,000), of which every tenth has a role on a
-// project, and one service user who is in all of them. Compares tokens of service users before and
-// after, and measures how long the event loop is kept while 10,000 memberships change. One process
-// and a temporary folder; both halves of each comparison are from the same run.
+// Measures what groups cost: `bun scripts/bench/groups.ts [USERS] [GROUPS]`. Creates one
+// organization with USERS users (default 100,000) in GROUPS groups (default 1,000), of which every
+// tenth has a role on a project, and one service account that is in all of them. Compares tokens of
+// service accounts before and after, and measures how long the event loop is blocked while 10,000
+// memberships change. Uses one process and a temporary directory; both halves of each comparison
+// are from the same run.
 import { decodeJwt } from "jose"
 import { addGroupAuthorization, listRolesByOrg } from "../../src/domain/authorization/index.ts"
 import {
@@ -21,10 +22,10 @@ import { measure } from "./figure.ts"
 
 const [users = 100_000, groups = 1000] = process.argv.slice(2).map(Number)
 const seconds = 5
-const robotCount = 100
-const moved = Math.min(users, 10_000)
+const accountCount = 100
+const movedUsers = Math.min(users, 10_000)
 
-type Robot = Awaited<ReturnType<typeof addServiceAccount>>
+type ServiceAccount = Awaited<ReturnType<typeof addServiceAccount>>
 
 const provider = await openProvider()
 const cx = provider.cx()
@@ -32,57 +33,59 @@ const { orgId } = provider.setup
 const projectId = "wiki"
 await createProject(cx, projectId, { orgId, name: "Wiki", projectRoleAssertion: true })
 await addRoles(cx, projectId, [{ key: "editor", displayName: "Editor" }])
-const robots: Robot[] = []
-for (let count = 0; count < robotCount; count++)
-  robots.push(await addServiceAccount(provider, "jwt"))
-const inAll = await addServiceAccount(provider, "jwt")
-await inSteps(users, (tx, at) => {
+const accounts: ServiceAccount[] = []
+for (let count = 0; count < accountCount; count++)
+  accounts.push(await addServiceAccount(provider, "jwt"))
+const accountInAll = await addServiceAccount(provider, "jwt")
+await inBatches(users, (tx, index) => {
   const machine = { kind: "machine", name: "Robot", accessTokenType: "bearer" } as const
-  addUser(tx, `u${at}`, { ...machine, orgId, userName: `u${at}` })
+  addUser(tx, `u${index}`, { ...machine, orgId, userName: `u${index}` })
 })
 
 let next = 0
-const issueAny = () => issue(robots[next++ % robotCount] ?? inAll)
-await measure(1, 1, issueAny)
-const before = await measure(1, seconds, issueAny)
+const issueToNextAccount = () => issue(accounts[next++ % accountCount] ?? accountInAll)
+await measure(1, 1, issueToNextAccount)
+const before = await measure(1, seconds, issueToNextAccount)
 row("token without groups", before.p50)
 
 for (let at = 0; at < groups; at++) {
   await createGroup(cx, `g${at}`, { orgId, name: `Group ${at}`, description: "" })
 }
-await inSteps(users, (tx, at) => addUserToGroup(tx, `g${at % groups}`, `u${at}`))
-await inSteps(groups, (tx, at) => addUserToGroup(tx, `g${at}`, inAll.userId))
-await inSteps(robotCount, (tx, at) => {
-  addUserToGroup(tx, `g${(at * 10) % groups}`, robots[at]?.userId ?? "")
+await inBatches(users, (tx, index) => addUserToGroup(tx, `g${index % groups}`, `u${index}`))
+await inBatches(groups, (tx, index) => addUserToGroup(tx, `g${index}`, accountInAll.userId))
+await inBatches(accountCount, (tx, index) => {
+  addUserToGroup(tx, `g${(index * 10) % groups}`, accounts[index]?.userId ?? "")
 })
-await inSteps(groups / 10, (tx, at) => {
-  const given = { groupId: `g${at * 10}`, projectId, orgId, roleKeys: ["editor"] }
-  addGroupAuthorization(tx, `a${at}`, given)
+await inBatches(groups / 10, (tx, index) => {
+  const given = { groupId: `g${index * 10}`, projectId, orgId, roleKeys: ["editor"] }
+  addGroupAuthorization(tx, `a${index}`, given)
 })
-for (const { userId } of [inAll, ...robots]) {
-  if (listRolesByOrg(cx, userId, projectId).length !== 1) throw new Error("a group gives no role")
+for (const { userId } of [accountInAll, ...accounts]) {
+  if (listRolesByOrg(cx, userId, projectId).length !== 1)
+    throw new Error("a user has no role from their group")
 }
-if (!JSON.stringify(decodeJwt(await issue(inAll))).includes("editor")) throw new Error("no claim")
+if (!JSON.stringify(decodeJwt(await issue(accountInAll))).includes("editor"))
+  throw new Error("the token has no roles claim")
 
-compare("token of a user in one group with a role", await measure(1, seconds, issueAny))
-compare("token of a user in all groups", await measure(1, seconds, () => issue(inAll)))
-row("roles of a user in all groups, right after a change", await afterChange(inAll.userId))
+compare("token of a user in one group with a role", await measure(1, seconds, issueToNextAccount))
+compare("token of a user in all groups", await measure(1, seconds, () => issue(accountInAll)))
+row("roles of a user in all groups, right after a change", await afterChange(accountInAll.userId))
 row(
   "roles of a user in one group, right after a change",
-  await afterChange(robots[0]?.userId ?? ""),
+  await afterChange(accounts[0]?.userId ?? ""),
 )
 
 await createGroup(cx, "large", { orgId, name: "Large", description: "" })
 const add = (userIds: string[]) => addToGroup(cx, "large", { userIds, confirmed: [] })
 const remove = (userIds: string[]) => removeFromGroup(cx, "large", userIds)
-row(`longest wait while ${moved} users are added`, await longestWait(() => inCalls(add)))
-row(`longest wait while ${moved} users are removed`, await longestWait(() => inCalls(remove)))
+row(`longest block while ${movedUsers} users are added`, await longestWait(() => inCalls(add)))
+row(`longest block while ${movedUsers} users are removed`, await longestWait(() => inCalls(remove)))
 await inCalls(add)
 const deleting = () => deleteGroup(cx, "large")
-row(`longest wait while a group of ${moved} users is deleted`, await longestWait(deleting))
+row(`longest block while a group of ${movedUsers} users is deleted`, await longestWait(deleting))
 await provider.close()
 
-async function issue({ id, secret }: Robot): Promise<string> {
+async function issue({ id, secret }: ServiceAccount): Promise<string> {
   const audience = `urn:core:iam:org:project:id:${projectId}:aud`
   const scope = `openid ${audience} urn:core:iam:org:projects:roles`
   const body = new URLSearchParams({
@@ -92,16 +95,16 @@ async function issue({ id, secret }: Robot): Promise<string> {
     scope,
   })
   const answer = await provider.send("/oauth/v2/token", { method: "POST", body })
-  if (answer.status !== 200) throw new Error(`no token: ${await answer.text()}`)
+  if (answer.status !== 200) throw new Error(`token request failed: ${await answer.text()}`)
   return String(Object(await answer.json()).access_token)
 }
 
-/** The median of reading a user's roles when a membership has just changed, in ms. */
+/** The median time to read a user's roles right after a membership changed, in ms. */
 async function afterChange(userId: string): Promise<number> {
   const times: number[] = []
-  for (let turn = 0; turn < 100; turn++) {
+  for (let round = 0; round < 100; round++) {
     const change = { groupId: "g1", userIds: ["u0"] }
-    if (turn % 2 === 0) await addToGroup(cx, change.groupId, { ...change, confirmed: [] })
+    if (round % 2 === 0) await addToGroup(cx, change.groupId, { ...change, confirmed: [] })
     else await removeFromGroup(cx, change.groupId, change.userIds)
     const started = performance.now()
     listRolesByOrg(cx, userId, projectId)
@@ -110,37 +113,37 @@ async function afterChange(userId: string): Promise<number> {
   return times.toSorted((a, b) => a - b)[times.length / 2] ?? 0
 }
 
-async function inSteps(count: number, act: (tx: Transaction, at: number) => void) {
+async function inBatches(count: number, run: (tx: Transaction, index: number) => void) {
   const size = 500
   for (let from = 0; from < count; from += size) {
     const end = Math.min(count, from + size)
     await provider.store.transact(cx, (tx) => {
-      for (let at = from; at < end; at++) act(tx, at)
+      for (let index = from; index < end; index++) run(tx, index)
     })
   }
 }
 
-/** As many users at a time as one call takes. */
-async function inCalls(act: (userIds: string[]) => Promise<unknown>): Promise<void> {
-  for (let from = 0; from < moved; from += 100) {
-    await act(Array.from({ length: 100 }, (_, at) => `u${from + at}`))
+/** Passes the users in batches of the maximum size of a call. */
+async function inCalls(run: (userIds: string[]) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < movedUsers; from += 100) {
+    await run(Array.from({ length: 100 }, (_, index) => `u${from + index}`))
   }
 }
 
 /**
- * How long the event loop was kept at most while something was done, in ms of computing: on a busy
- * machine the process also waits for others.
+ * The longest time that the event loop was blocked during a function, in ms of CPU time, because on
+ * a busy machine the process also waits for others.
  */
-async function longestWait(act: () => Promise<unknown>): Promise<number> {
+async function longestWait(run: () => Promise<unknown>): Promise<number> {
   let [last, longest] = [process.cpuUsage(), 0]
-  const look = () => {
+  const measureWait = () => {
     const { user, system } = process.cpuUsage(last)
     longest = Math.max(longest, (user + system) / 1000)
     last = process.cpuUsage()
   }
-  const timer = setInterval(look, 1)
-  await act()
-  look()
+  const timer = setInterval(measureWait, 1)
+  await run()
+  measureWait()
   clearInterval(timer)
   return longest
 }
@@ -150,5 +153,5 @@ function row(name: string, ms: number, ratio = ""): void {
 }
 
 function compare(name: string, { p50 }: { readonly p50: number }): void {
-  row(name, p50, `(${((p50 / before.p50 - 1) * 100).toFixed(0)} % more)`)
+  row(name, p50, `(${((p50 / before.p50 - 1) * 100).toFixed(0)}% more)`)
 }

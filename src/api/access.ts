@@ -344,7 +344,7 @@ function scopeOf(holder: RoleHolder, { permission, self }: Rule): Scope {
   return self === "authenticated" ? { ...scope, self: holder.userId } : scope
 }
 
-/** The scope of a search for each kind of row. Without a kind, it matches nothing. */
+/** The scope of a search with a scope for each kind of row. Without a kind, it matches nothing. */
 function scopesOf(holder: RoleHolder, rules: readonly Rule[]): Scope {
   const kinds = Object.fromEntries(rules.map((rule) => [rule.resource, scopeOf(holder, rule)]))
   const permissions = rules.map((rule) => rule.permission).join(", ")

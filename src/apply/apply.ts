@@ -166,7 +166,7 @@ async function applyResource(
 ): Promise<DescribedResource> {
   const { given: updateRequest, file, existing: targetCx, place, extraNames } = input
   const key = textAt(updateRequest, kind.key)
-  if (key === "") throw documentError(file, `${kind.key} of a ${kind.name}${place.of} is required`)
+  if (key === "") throw documentError(file, `${kind.key} is required in every ${kind.name}${place.of}`)
   const thing = `${kind.name} ${key}${place.of}`
   const apart = [...Object.keys(kind.parts), ...extraNames]
   const own = Object.fromEntries(
@@ -174,7 +174,7 @@ async function applyResource(
   )
   const org = kind === organization ? key : place.org
   const referred =
-    kind.reference && (await resolveReference(run, kind.reference, { own, file, place }))
+    kind.reference && (await resolveReference(run, kind.reference, { own, file, place, thing }))
   const ids = place.ids && { ...place.ids, ...referred }
   const expected = normalize(kind, { own, ids: ids ?? {}, thing, file })
 
@@ -299,13 +299,15 @@ type ReferenceInput = {
   readonly own: JsonObject
   readonly file: string
   readonly place: ParentResource
+  /** The name of the resource with the reference. */
+  readonly thing: string
 }
 
 /** The ID of a resource of the same organization that the description names. */
 async function resolveReference(
   run: ApplyRun,
   { field, kind, id }: NonNullable<Kind["reference"]>,
-  { own, file, place }: ReferenceInput,
+  { own, file, place, thing }: ReferenceInput,
 ): Promise<Ids> {
   const name = textAt(own, field)
   const key = keyOf(kind, place.org, name)
@@ -320,7 +322,8 @@ async function resolveReference(
     }
   }
   if (!run.known.has(key)) {
-    throw documentError(file, `${kind} ${name}${place.of} not found`)
+    const missing = `${kind} ${name} of organization ${place.org} not found`
+    throw documentError(file, `${missing}; check the ${thing}`)
   }
   return { [id]: run.known.get(key) ?? "" }
 }

@@ -327,7 +327,7 @@ const user: Kind = {
 }
 
 export const organization: Kind = {
-  name: "organisation",
+  name: "organization",
   key: "name",
   id: "organizationId",
   list: {

@@ -46,9 +46,9 @@ export function originOf(
       return hasForwardedHeader && !isProxy(peer())
     },
     get addressSource() {
-      const isNamed = hopsIn(headers.get("x-forwarded-for") ?? "").length > 0
-      if (isNamed && isProxy(peer())) return "trusted proxy"
-      return isNamed || headers.has("forwarded") ? "unknown proxy" : "connection"
+      const hasForwardedAddress = parseHops(headers.get("x-forwarded-for") ?? "").length > 0
+      if (hasForwardedAddress && isProxy(peer())) return "trusted proxy"
+      return hasForwardedAddress || headers.has("forwarded") ? "unknown proxy" : "connection"
     },
     // Created on demand: most responses don't need it.
     get requestId() {
@@ -78,12 +78,12 @@ function resolveClientAddress(
   forwarded: string,
   peer: string,
 ): string {
-  const hops = [...hopsIn(forwarded), peer]
+  const hops = [...parseHops(forwarded), peer]
   return hops.findLast((each, at) => at === 0 || !isProxy(each)) ?? peer
 }
 
-/** The addresses that a header names, the farthest first. */
-const hopsIn = (forwarded: string): readonly string[] =>
+/** The addresses in an X-Forwarded-For header, farthest first. */
+const parseHops = (forwarded: string): readonly string[] =>
   forwarded
     .split(",")
     .map((each) => each.trim())

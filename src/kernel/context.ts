@@ -82,8 +82,8 @@ export type Services = {
 }
 
 /**
- * Where an address comes from: the connection, a trusted proxy that names the client, or a proxy
- * that is not trusted, whose own address it is.
+ * The source of a client address: the connection, a trusted proxy's header, or the connection of an
+ * untrusted proxy, in which case it is the proxy's own address.
  */
 export type AddressSource = "connection" | "trusted proxy" | "unknown proxy"
 
@@ -91,7 +91,7 @@ export type AddressSource = "connection" | "trusted proxy" | "unknown proxy"
 export type RequestSource = {
   /** Resolved through trusted proxies. */
   readonly address: string
-  /** Left out: the connection. */
+  /** By default, the connection. */
   readonly addressSource?: AddressSource
   /** The User-Agent header, empty without one. */
   readonly userAgent: string

@@ -49,9 +49,10 @@ export type SessionPolicy = {
 }
 
 /**
- * The request is for users of another organisation; the project wants people to have roles on it,
- * or their organisation to have the project; the application is for users and groups that are
- * assigned to it, or for users with a role of the project, or in other networks.
+ * Why a user can't use the application: the request is for users of another organization
+ * ("organisation"); the project requires a role ("roles") or requires that the user's organization
+ * has the project ("project"); the application is only for assigned users and groups ("assigned"),
+ * for users with a role on the project ("role"), or for other networks ("network").
  */
 export type AccessBarrier = "organisation" | "roles" | "project" | "assigned" | "role" | "network"
 

@@ -6,8 +6,8 @@ import {
   responseProblem,
 } from "../domain/app/index.ts"
 import {
-  appDenial,
   type Denial,
+  findAppDenial,
   hasNetworks,
   isInNetworks,
   requirementsOfApp,
@@ -107,7 +107,7 @@ export function requirementsOf(
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
   const isUnvouched = isSelfRegistered(cx, asked.appId)
   const requestFacts = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied }
-  const maxAge = least(asked.maxAge, requirementsOfApp(cx, asked.appId).maxAge)
+  const maxAge = smallerOf(asked.maxAge, requirementsOfApp(cx, asked.appId).maxAge)
   return {
     ...asked,
     ...requestFacts,
@@ -116,13 +116,13 @@ export function requirementsOf(
   }
 }
 
-/** The smaller of two limits, of which each can be absent. */
-const least = (one: number | undefined, other: number | undefined): number | undefined =>
+/** The smaller of two limits; either can be absent. */
+const smallerOf = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 
 /**
- * What applies to a request, and to the people of sessions; `caller` is who sends this request: the
- * browser, or a login page of somebody else, of whose browser nothing is known here.
+ * The policies for a request and for the users of sessions. `caller` sends the request: the
+ * browser, or a custom login page, whose requests reveal nothing about the user's browser.
  */
 export function policiesFor(
   cx: Cx,
@@ -130,15 +130,16 @@ export function policiesFor(
   sessions: readonly PresentSession[],
   caller: "browser" | "login page" = "browser",
 ): Policies {
-  const isAsked = asked.needsFactor === true || requirementsOfApp(cx, asked.appId).secondFactor
+  const isFactorRequired =
+    asked.needsFactor === true || requirementsOfApp(cx, asked.appId).secondFactor
   const canBeRemembered = canNeedConsent(requirements)
   const policyOf = (session: PresentSession) => {
     const { userId } = session
     const need = requirementFor(cx, session)
-    const isForced = need.isForced || isAsked
+    const isForced = need.isForced || isFactorRequired
     return {
-      bar: findAccessBarrier(cx, asked, userId) ?? networkBar(cx, asked, caller),
-      need: { ...need, isForced, isLocalOnly: need.isLocalOnly && !isAsked },
+      bar: findAccessBarrier(cx, asked, userId) ?? findNetworkBarrier(cx, asked, caller),
+      need: { ...need, isForced, isLocalOnly: need.isLocalOnly && !isFactorRequired },
       isConsentRemembered: canBeRemembered && isConsentRemembered(cx, asked, userId),
     }
   }
@@ -189,22 +190,25 @@ function findAccessBarrier(
   if (home !== undefined && home !== cx.store.receipt(cx, user, userId)?.owner) {
     return "organisation"
   }
-  const denial = appDenial(cx, userId, asked.appId)
-  return denial && bars[denial]
+  const denial = findAppDenial(cx, userId, asked.appId)
+  return denial && barriersByDenial[denial]
 }
 
-/** Only a request of the browser shows where that is; a device's is never seen at another page. */
-function networkBar(
+/**
+ * Only requests from the browser reveal its network. Behind a custom login page, other sign-ins
+ * were checked when the page was opened, but those of devices never are.
+ */
+function findNetworkBarrier(
   cx: Cx,
   { appId, device }: AuthorizationRequest,
   caller: "browser" | "login page",
 ): AccessBarrier | undefined {
-  const isKnown =
+  const isAllowed =
     caller === "browser" ? isInNetworks(cx, appId) : !device || !hasNetworks(cx, appId)
-  return isKnown ? undefined : "network"
+  return isAllowed ? undefined : "network"
 }
 
-const bars: Readonly<Record<Denial, AccessBarrier>> = {
+const barriersByDenial: Readonly<Record<Denial, AccessBarrier>> = {
   "no project": "project",
   "no roles": "roles",
   "not assigned": "assigned",

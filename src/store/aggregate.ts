@@ -99,8 +99,8 @@ export type DecisionContext = Omit<Call, "clock"> & {
    */
   readonly holder: (kind: string, key: string) => { stream: string; id: string } | undefined
   /**
-   * Rows of views from before the step, which join no expectation: a decision that relies on them
-   * reads the states of the streams that they name, too.
+   * Rows of views, as of before the transaction. They don't become part of the expected versions,
+   * so a decision that relies on them must also read the states of the streams that they identify.
    */
   readonly rows: <Row>(query: Statement<Row>, values?: Values) => readonly Row[]
 }

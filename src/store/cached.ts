@@ -31,8 +31,8 @@ type CachedResults<T> = { readonly changes: number; readonly values: Map<string,
 const maxCached = 1000
 
 /**
- * Wraps a query of views' rows by one key so that its answers are kept, while no event was written
- * that one of the views has a reducer for, and none of them is being rebuilt.
+ * Caches the results of a query of view rows by key until one of the views handles a new event.
+ * Results are not cached while one of the views is being rebuilt.
  */
 export function cacheQueryByKey<T>(
   compute: (cx: Cx, key: string) => T,

@@ -92,7 +92,7 @@ test("a plan lists every kind, also for an organization that does not exist yet"
   for (const { name } of idpForms) {
     expect(said).toContain(`create provider My ${name}`)
     expect(said).toContain(`change provider My ${name}: signIn`)
-    expect(said).toContain(`create provider My ${name} of organisation Globex`)
+    expect(said).toContain(`create provider My ${name} of organization Globex`)
   }
   expect((await admin("ListProviders")).result).toBeUndefined()
 })
@@ -107,7 +107,7 @@ test("creates the providers and offers them; a second run changes nothing", asyn
   expect(await apply("--plan")).toMatchObject({
     code: 0,
     said: [],
-    beyond: ["organisation Acme"],
+    beyond: ["organization Acme"],
   })
 })
 
@@ -140,15 +140,15 @@ test("sends a changed secret only if requested", async () => {
 })
 
 test.each([
-  ["two kinds", { name: "X", oidc: {}, jwt: {} }, "must be one of oidc"],
-  ["a kind that is none", { name: "X", facebook: {} }, '"facebook" is nothing'],
-  ["a field that is none", { name: "X", google: { clientID: "a" } }, '"clientID" is nothing'],
-  ["no name", { google: {} }, "has no name"],
-  ["another kind than is there", { name: "My Google", jwt: {} }, "of another kind"],
+  ["two kinds", { name: "X", oidc: {}, jwt: {} }, "the provider X must have exactly one of: oidc, oauth"],
+  ["a kind that is none", { name: "X", facebook: {} }, 'unknown name "facebook"; expected name or signIn'],
+  ["a field that is none", { name: "X", google: { clientID: "a" } }, 'unknown name "clientID"; expected clientId'],
+  ["no name", { google: {} }, "the name of a provider is required"],
+  ["another kind than is there", { name: "My Google", jwt: {} }, "exists with another kind"],
   [
     "a secret that is missing",
     { name: "X", jwt: { issuer: { $env: "NONE" } } },
-    "no variable NONE",
+    "the environment variable NONE is not set",
   ],
 ])("rejects %s before anything is written", async (_, provider, message) => {
   writeDescription({ providers: [provider], organizations: [{ name: "Initech" }] })

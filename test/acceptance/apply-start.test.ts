@@ -95,9 +95,9 @@ organizations:
 test("the first start sets up the server and creates what the files describe", async () => {
   const { output } = await serve(setup + providersYaml)
   expect(await applied()).toMatchObject({ state: "ok", said: expect.stringContaining(files) })
-  expect(output()).toContain(`set up at ${url}`)
+  expect(output()).toContain(`setup completed at ${url}`)
   expect(output()).not.toContain("/setup#")
-  expect(output()).toMatch(/applied .*: create project Wiki of organisation Acme/)
+  expect(output()).toMatch(/applied .*: create project Wiki of organization Acme/)
   expect(output()).toMatch(/applied .*: create provider Head office/)
   for (const secret of [plantedSecret, password]) expect(output()).not.toContain(secret)
   expect(output()).not.toMatch(/clientSecret\s+\S{20}/)
@@ -116,7 +116,7 @@ test("the first start sets up the server and creates what the files describe", a
 test("a second start changes nothing, and a third one applies a changed file", async () => {
   const second = await serve(setup + providersYaml)
   await applied()
-  expect(second.output()).toContain(`everything is as ${files} describes`)
+  expect(second.output()).toContain(`everything matches ${files}`)
   expect(second.output()).not.toContain("applied ")
   await second.stop()
   const third = await serve((setup + providersYaml).replace("login.example.com", "sso.example.com"))
@@ -127,19 +127,19 @@ test("a second start changes nothing, and a third one applies a changed file", a
 test("invalid files are reported, and the server continues with its stored data", async () => {
   const { output } = await serve(`${setup}\nusers: []\n`)
   expect((await fetch(`${url}/debug/ready`)).status).toBe(200)
-  const found = await eventually(doctor, (each) => !each?.said.includes("not come to it"))
+  const found = await eventually(doctor, (each) => !each?.said.includes("not applied yet"))
   expect(found).toMatchObject({
     state: "wrong",
-    said: expect.stringContaining('"users" is nothing that can be described'),
+    said: expect.stringContaining('unknown name "users"; expected organizations'),
   })
-  expect(output()).toMatch(/is not applied: .*"users" is nothing/)
+  expect(output()).toMatch(/could not be applied: .*unknown name "users"/)
   expect((await fetch(`${url}/.well-known/openid-configuration`)).status).toBe(200)
 })
 
 test("missing files are reported", async () => {
   const gone = join(folder.path, "gone")
   server = await startLatchkey({ data, port, args: ["--public-url", url, "--apply", gone] })
-  const found = await eventually(doctor, (each) => !each?.said.includes("not come to it"))
+  const found = await eventually(doctor, (each) => !each?.said.includes("not applied yet"))
   expect(found).toMatchObject({ state: "wrong" })
   expect(found.said).toContain("file or directory not found")
 })

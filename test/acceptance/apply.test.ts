@@ -91,16 +91,16 @@ test("a plan lists what would be created, and creates nothing", async () => {
   expect(plan.code).toBe(3)
   expect(summarizeSteps(plan)).toEqual([
     "change policy passwordComplexity: hasSymbol",
-    "create organisation Globex",
-    "create policy lockout of organisation Globex: maxPasswordAttempts",
-    "create project Wiki of organisation Acme",
-    "create role editor of project Wiki of organisation Acme",
-    "create role reader of project Wiki of organisation Acme",
-    "create application Wiki web of project Wiki of organisation Acme",
-    "create user eva of organisation Acme",
-    "create authorization Wiki of user eva of organisation Acme",
-    "create administrator organization of user eva of organisation Acme",
-    "create user robot of organisation Globex",
+    "create organization Globex",
+    "create policy lockout of organization Globex: maxPasswordAttempts",
+    "create project Wiki of organization Acme",
+    "create role editor of project Wiki of organization Acme",
+    "create role reader of project Wiki of organization Acme",
+    "create application Wiki web of project Wiki of organization Acme",
+    "create user eva of organization Acme",
+    "create authorization Wiki of user eva of organization Acme",
+    "create administrator organization of user eva of organization Acme",
+    "create user robot of organization Globex",
   ])
   expect((await service.get("ListOrganizations")).result).toHaveLength(1)
 })
@@ -131,11 +131,11 @@ test("updates what differs, and nothing else", async () => {
   writeDescription("a.yaml", wikiYaml({ ...scene, roles: "editor, reader", length: 10 }))
   expect(summarizeSteps(await apply())).toEqual([
     "change policy passwordComplexity: minLength",
-    "change role editor of project Wiki of organisation Acme: displayName",
-    "change application Wiki web of project Wiki of organisation Acme: " +
+    "change role editor of project Wiki of organization Acme: displayName",
+    "change application Wiki web of project Wiki of organization Acme: " +
       "oidcConfiguration.redirectUris",
-    "change user eva of organisation Acme: human.profile",
-    "change authorization Wiki of user eva of organisation Acme: roleKeys",
+    "change user eva of organization Acme: human.profile",
+    "change authorization Wiki of user eva of organization Acme: roleKeys",
   ])
   expect(await apply("--plan")).toMatchObject({ code: 0, steps: [] })
 })
@@ -147,7 +147,7 @@ test("keeps and lists what the files don't describe", async () => {
   const [{ projectId }] = projects
   const role = { projectId, roleKey: "guest", displayName: "Guest" }
   await service.get("core.project.v2.ProjectService/AddProjectRole", role)
-  const beyond = ["role guest of project Wiki of organisation Acme"]
+  const beyond = ["role guest of project Wiki of organization Acme"]
   expect(await apply("--plan")).toMatchObject({ code: 0, steps: [], beyond })
 })
 
@@ -165,8 +165,8 @@ organizations:
   const broken = await apply()
   expect(broken.code).toBe(1)
   expect(summarizeSteps(broken)).toEqual([
-    "create project Shop of organisation Globex",
-    "create application Good of project Shop of organisation Globex",
+    "create project Shop of organization Globex",
+    "create application Good of project Shop of organization Globex",
   ])
   expect(broken.steps[1].once.clientSecret).toMatch(/^\S{40,}$/)
   expect(broken.error.message).toContain("CreateApplication: ")
@@ -174,19 +174,19 @@ organizations:
 })
 
 test.each([
-  ["a name that is nothing", "users: []", `"users" is nothing that can be described`],
+  ["a name that is nothing", "users: []", 'unknown name "users"; expected organizations'],
   ["a field that is none", "organizations: [ { name: Third, nome: x } ]", '"nome" is unknown'],
   ["no list", "organizations: { name: Acme }", "must be a list"],
-  ["no name", "organizations: [ { } ]", "has no name"],
+  ["no name", "organizations: [ { } ]", "name is required in every organization"],
   ["the same twice", "organizations: [ { name: A }, { name: A } ]", "is described twice"],
-  ["a policy that is none", "policies: { logins: {} }", "nothing that can be described"],
-  ["no YAML", "a: [", "it is no YAML"],
+  ["a policy that is none", "policies: { logins: {} }", 'unknown name "logins"'],
+  ["no YAML", "a: [", "invalid YAML"],
   [
     "a project that is nowhere",
     "organizations: [ { name: A, users: [ { username: b, authorizations: [ { project: X }]}]}]",
-    "there is no project X",
+    "project X of organization A not found; check the authorization X of user b",
   ],
-  ["a variable that is missing", "policies: { login: { $env: NO_SUCH } }", "no variable NO_SUCH"],
+  ["a variable that is missing", "policies: { login: { $env: NO_SUCH } }", "the environment variable NO_SUCH is not set"],
 ])("rejects %s before anything is written", async (_, text, message) => {
   writeDescription("c.yaml", text)
   const { code, error } = await apply()
@@ -198,5 +198,5 @@ test.each([
 test("sends a token to another host over https only", async () => {
   const elsewhere = await run(["apply", files, "--key", keyFile, "--server", "http://id.lan"])
   expect(elsewhere).toMatchObject({ code: 1 })
-  expect(elsewhere.output).toContain("is not https")
+  expect(elsewhere.output).toContain("does not use https")
 })

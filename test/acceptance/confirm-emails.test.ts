@@ -28,7 +28,7 @@ async function addPerson(username: string, name: string): Promise<string> {
 const command = (...args: readonly string[]) => run([...args, "--data", service.data])
 
 test("doctor reports them, and the operator confirms them once", async () => {
-  const finding = /users have an address verified for their organization alone/
+  const finding = /users have an email address that is verified only for their organization/
   expect((await command("doctor")).output).toMatch(finding)
   const dry = await command("users", "confirm-emails", "--dry-run")
   expect(dry).toMatchObject({ code: 0, output: expect.stringContaining("of 1 users") })
@@ -51,5 +51,5 @@ test("users who share an address are left out", async () => {
   await addPerson("impostor", "sam")
   const { output } = await command("users", "confirm-emails")
   expect(output).toContain("of 0 users")
-  expect(output).toContain("2 users share their address with others and were left out")
+  expect(output).toContain("2 users share their email address with others and were skipped")
 })

@@ -97,7 +97,7 @@ const scenarios: Readonly<Record<string, PageScenario>> = {
   },
   "get-started/demo.md": {
     before: prepareDownload,
-    after: (_, said) => expect(said).toMatch(/^ +dev +Develop against .* a demo application/m),
+    after: (_, said) => expect(said).toMatch(/^ +dev +Start a development instance .* a demo application/m),
   },
   "install/service.md": { before: () => {} },
   "install/certificates.md": {
@@ -113,11 +113,11 @@ const scenarios: Readonly<Record<string, PageScenario>> = {
       execFileSync("tar", ["-xzf", earlier, "-C", data])
       await type("chmod 700 /var/lib/latchkey")
     },
-    after: (_, said) => expect(said).toContain("again as it was before"),
+    after: (_, said) => expect(said).toContain("restored to the state before the upgrade"),
   },
   "get-started/first-application.md": {
     after: (_, said) => {
-      expect(said).toMatch(/Nothing was changed: this is the plan/)
+      expect(said).toMatch(/Plan only: nothing was changed/)
       expect(said).toMatch(/clientSecret {2}\S{20,}/)
     },
   },
@@ -136,7 +136,7 @@ const scenarios: Readonly<Record<string, PageScenario>> = {
     after: (_, said) => expect(said).toContain("latchkey_sign_in_checks_total"),
   },
   "guides/automation.md": {
-    after: (_, said) => expect(said).toContain("Everything is as described."),
+    after: (_, said) => expect(said).toContain("Everything matches the description."),
   },
 }
 

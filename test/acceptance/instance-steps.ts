@@ -214,7 +214,7 @@ const imported = {
   },
 }
 
-/** By the ID of a group's authorization. */
+/** Changes to a group's authorization, by its ID. */
 export const groupRoleChanges = (id: string): readonly Step[] => [
   ["UpdateGroupAuthorization", { id, roleKeys: [] }],
   ["DeleteGroupAuthorization", { id }],

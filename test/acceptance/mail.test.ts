@@ -79,6 +79,6 @@ test("lets an instance use a local mail server if the operator allows it", async
   expect(await tryAt(server.port)).toMatchObject({ status: 200 })
   const refused = await tryAt(other.port)
   expect(refused.status).toBe(400)
-  expect(refused.body.message).toContain("allow it by mail_allow")
+  expect(refused.body.message).toContain("allow it with the setting mail_allow")
   await Promise.all([allowed.close(), other.close()])
 })

@@ -92,7 +92,7 @@ test.each([["while the server runs"], ["while no server runs"]])(
     const free = await run(asked)
     if (isOffline) service = await startLatchkey({ data, port })
     for (const { code, output } of [refused, again]) {
-      expect(output).toMatch(/would remove from \S+: codes by email; --yes .*--keep-factors/)
+      expect(output).toMatch(/would remove the following factors of \S+: codes by email; use --yes .*--keep-factors/)
       expect(output).not.toContain("/ui/login/")
       expect(code).toBe(1)
     }
@@ -129,6 +129,6 @@ test("prompts on a terminal, and accepts yes only", async () => {
 
 test("rejects a directory that is not a Latchkey data directory", async () => {
   const { code, output } = await run(["admin", "recover", "--data", `${data}-none`])
-  expect(output).toMatch(/^latchkey: there is no database in [^\n]+\n$/)
+  expect(output).toMatch(/^latchkey: no database found in [^\n]+\n$/)
   expect(code).toBe(1)
 })

@@ -216,7 +216,7 @@ describe("the OpenTelemetry variables apply if our own settings are absent", () 
   test("unsupported values are reported, without the value", async () => {
     const { asked, output } = await tracedBy({ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" })
     expect(asked).toEqual([])
-    expect(output).toMatch(/OTEL_EXPORTER_OTLP_PROTOCOL.* can't be followed/)
+    expect(output).toMatch(/OTEL_EXPORTER_OTLP_PROTOCOL.* is invalid and was ignored/)
   })
 
   test("our own settings take precedence", async () => {

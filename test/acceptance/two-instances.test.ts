@@ -206,7 +206,7 @@ describe("two instances with equal IDs everywhere", () => {
       ...changeSteps(responseAt("one", 7).id, responseAt("one", 10).id, homeOrganization("one")),
     ]
     const answers = await performSteps(pair.one, steps, tokens.one)
-    // The field allowedNetworks contains the letters as well.
+    // The field name allowedNetworks contains these letters, too.
     expect(JSON.stringify(answers)).not.toMatch(/(?<!Ne)two/)
     expect(pair.two.rows()).toEqual(before.two)
     expect(pair.one.rows()).not.toEqual(before.one)

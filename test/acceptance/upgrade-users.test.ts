@@ -63,7 +63,7 @@ test("users sign in with their previous names; a shared address signs nobody in"
   expect(await signIn({ loginName: "ceo@corp.test" })).toMatchObject({ status: 400 })
   const { output } = await run(["doctor", "--data", folder.path])
   const shared = [ids.ceoB, ids.ceoA].join(", ")
-  expect(output).toContain(`users ${shared} have the same verified address`)
+  expect(output).toContain(`users ${shared} have the same verified email address`)
 })
 
 /** The claims that the application of organization A receives about the signed-in user. */
@@ -95,7 +95,7 @@ test("an address that B alone verified is not verified for an application of A",
   expect(await claimsFor(ids.ceoA)).toMatchObject({ email_verified: true })
   expect(await claimsFor(ids.ceoB)).toMatchObject({ email: "ceo@corp.test", email_verified: false })
   const confirmed = await run(["users", "confirm-emails", "--data", folder.path])
-  expect(confirmed.output).toContain("2 users share their address with others and were left out")
+  expect(confirmed.output).toContain("2 users share their email address with others and were skipped")
   expect(await claimsFor(ids.own)).toMatchObject({ email: "own@b.test", email_verified: true })
 })
 

@@ -71,7 +71,7 @@ test("an application keeps the client ID and the secret from the file", async ()
 test("a user without a name is rejected with a clear message", async () => {
   const { call } = fakeServer()
   const work = apply(call, documents([{ machine: { name: "R" } }]), { isPlan: true })
-  await expect(work).rejects.toThrow("a.yaml: username of a user of organisation Acme is required")
+  await expect(work).rejects.toThrow("a.yaml: username is required in every user of organization Acme")
 })
 
 test("an error contains the name and the expected format, never the value", async () => {
@@ -326,7 +326,7 @@ test("the policies of a file require a second factor of managers", async () => {
   expect(asked).toMatchObject([{ forceMfaManagers: true, allowUsernamePassword: true }])
 })
 
-test("who can use an application is changed as the file states", async () => {
+test("the access of an application is updated from the file", async () => {
   const asked: JsonObject[] = []
   const project = { projectId: "2", organizationId: "1", name: "Web" }
   const ids = { projectId: "2", applicationId: "3" }

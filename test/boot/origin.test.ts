@@ -50,7 +50,7 @@ test("an untrusted sender who names a proxy in the header is not a proxy", () =>
   ])
 })
 
-test("what an address is known by: the connection, a trusted proxy, or a proxy's own", () => {
+test("the source of an address is the connection, a trusted proxy or an untrusted proxy", () => {
   const from = originWithProxies("10.0.0.0/8")
   const source = (peer: string, headers = {}) => from(peer, headers).addressSource
   expect(source("203.0.113.1")).toBe("connection")

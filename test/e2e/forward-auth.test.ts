@@ -184,7 +184,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
 
       const refused = await page.goto(`${url}/admin`)
       expect(refused?.status()).toBe(403)
-      // The page of the refusal leads on to the one that explains it.
+      // The page of the rejection redirects to the one that explains it.
       await page.waitForURL(({ href }) => href.startsWith(`${service.url}/forward-auth/refused?`))
       await page.getByText("You need a role").waitFor()
 

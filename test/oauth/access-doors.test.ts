@@ -1,5 +1,5 @@
-// Who can use an application is asked wherever an application gets something for a user: what was
-// granted, allowed or remembered before does not count.
+// The access of an application is checked at every endpoint: earlier grants, consents and codes
+// don't matter.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { createApplication } from "../../src/domain/app/commands.ts"
 import { proxiedCallback, updateApplication } from "../../src/domain/app/index.ts"
@@ -74,7 +74,7 @@ const introspect = async (token: string, { id, secret }: NewClient = client) => 
   return Object(await answer.json()).active
 }
 
-test("authorization: a page with status 403, and access_denied by its button", async () => {
+test("authorization: shows a page with status 403; its button returns access_denied", async () => {
   expect((await signIn()).path).toContain("code=")
   await unassign()
   const browser = browserOf(provider)
@@ -88,14 +88,14 @@ test("authorization: a page with status 403, and access_denied by its button", a
   expect(responseOf(back)).toMatchObject({ error: "access_denied", state: "s-1" })
 })
 
-test("authorization: the rule for users with a role has a reason of its own", async () => {
+test("authorization: the rule for users with a role has its own explanation", async () => {
   await updateApplication(provider.cx(), client.appId, { access: { rule: "role" } })
   const { response, page } = await signIn()
   expect(response.status).toBe(403)
   expect(page).toContain("This application is for users with a role")
 })
 
-test("authorization: a user who is signed in to another application is refused", async () => {
+test("authorization: a user who is signed in to another application is rejected", async () => {
   const open = await newClient()
   const browser = browserOf(provider)
   await browser.signIn(authorizePath(open.id), "pat")
@@ -104,16 +104,16 @@ test("authorization: a user who is signed in to another application is refused",
   expect((await browser.go(authorizePath(client.id))).response.status).toBe(403)
 })
 
-test("authorization: a consent that was given before does not count", async () => {
+test("authorization: earlier consent does not bypass the check", async () => {
   const browser = browserOf(provider)
-  const asked = await browser.signIn(authorizePath(client.id, { prompt: "consent" }), "pat")
+  const nextPage = await browser.signIn(authorizePath(client.id, { prompt: "consent" }), "pat")
   await unassign()
-  const refused = await browser.post(asked, { answer: "allow" })
+  const refused = await browser.post(nextPage, { answer: "allow" })
   expect(refused.path).not.toContain("code=")
   expect(refused.response.status).toBe(403)
 })
 
-test("implicit: no token in the answer", async () => {
+test("implicit: the response contains no token", async () => {
   const implicit = await newClient({
     grantTypes: ["implicit"],
     responseTypes: ["id_token_token"],
@@ -132,14 +132,14 @@ test("implicit: no token in the answer", async () => {
   expect(await userinfo(token)).toBe(401)
 })
 
-test("code: one that was issued before is refused with invalid_grant", async () => {
+test("code: an earlier code is rejected with invalid_grant", async () => {
   const code = await codeOf()
   await unassign()
   const { status, answer } = await redeem(code)
   expect([status, answer.error]).toEqual([400, "invalid_grant"])
 })
 
-test("refresh: refused with invalid_grant, and the token is not used up by that", async () => {
+test("refresh: rejected with invalid_grant, without consuming the token", async () => {
   const { refresh } = await tokens()
   const fields = { grant_type: "refresh_token", refresh_token: refresh }
   await unassign()
@@ -158,17 +158,17 @@ test("userinfo and introspection: the token is not active", async () => {
   expect([await userinfo(access), await introspect(access)]).toEqual([200, true])
 })
 
-test("introspection: a resource server learns nothing of users who can't use it", async () => {
+test("introspection: a token is inactive if its user can't use the resource server", async () => {
   const open = await newClient()
   const cx = provider.cx()
   const appId = cx.ids.next()
-  const made = await createApplication(cx, appId, {
+  const createdApp = await createApplication(cx, appId, {
     projectId: provider.projectId,
     name: "API",
     ...assigned,
     config: { kind: "api", api: { authMethod: "basic" } },
   })
-  const api = { appId, id: made.clientId, secret: made.secret ?? "" }
+  const api = { appId, id: createdApp.clientId, secret: createdApp.secret ?? "" }
   const { access } = await tokens(open)
   expect(await introspect(access, api)).toBe(false)
   await assign(appId)
@@ -177,7 +177,7 @@ test("introspection: a resource server learns nothing of users who can't use it"
   expect(await introspect(access, api)).toBe(false)
 })
 
-test("token exchange: the rule of the application that gets the token decides", async () => {
+test("token exchange: the rule of the application that receives the token applies", async () => {
   const web = await newClient()
   const { access } = await tokens(web)
   const exchange = () =>
@@ -214,13 +214,13 @@ test("token exchange: an audience can't name an application that the user can't 
     )
   expect((await exchange(web.id)).status).toBe(200)
   await limit(web.appId)
-  // The token of the limited application ends as well.
+  // The token of the limited application also ends.
   expect((await exchange(web.id)).status).toBe(400)
   await assign(web.appId)
   expect((await exchange(web.id)).status).toBe(200)
 })
 
-test("device: neither by the page of the code, nor by a code that was allowed before", async () => {
+test("device: neither the verification page nor an earlier approval grants access", async () => {
   const begin = async () => {
     const body = new URLSearchParams({ client_id: client.id, client_secret: client.secret, scope })
     const sent = await provider.send("/oauth/v2/device_authorization", { method: "POST", body })
@@ -229,8 +229,8 @@ test("device: neither by the page of the code, nor by a code that was allowed be
   const enter = async (userCode: string) => {
     const browser = browserOf(provider)
     const named = await browser.post(await browser.go("/device"), { userCode })
-    const asked = await browser.post(named, { loginName: "pat" })
-    return { browser, page: await browser.post(asked, { loginName: "pat", password }) }
+    const nextPage = await browser.post(named, { loginName: "pat" })
+    return { browser, page: await browser.post(nextPage, { loginName: "pat", password }) }
   }
   const poll = (deviceCode: string) =>
     sendTokenRequest(
@@ -245,8 +245,8 @@ test("device: neither by the page of the code, nor by a code that was allowed be
   const allowed = await enter(before.user_code)
   await allowed.browser.post(allowed.page, { answer: "allow" })
   await unassign()
-  const late = await poll(before.device_code)
-  expect([late.status, late.answer.error]).toEqual([400, "invalid_grant"])
+  const pollResult = await poll(before.device_code)
+  expect([pollResult.status, pollResult.answer.error]).toEqual([400, "invalid_grant"])
   const after = await begin()
   expect((await enter(after.user_code)).page.response.status).toBe(403)
   expect((await poll(after.device_code)).answer.error).toBe("authorization_pending")
@@ -268,12 +268,14 @@ test("forward auth: 403 for a user who is signed in, and never a redirect", asyn
       .getSetCookie()
       .map((line) => line.split(";")[0])
       .join("; ")
-  const begun = await ask("", {})
-  const to = new URL(begun.headers.get("location") ?? "", issuer)
+  const challenge = await ask("", {})
+  const to = new URL(challenge.headers.get("location") ?? "", issuer)
   const visited = await browserOf(provider).signIn(to.pathname + to.search, "pat")
   const back = new URL(visited.path)
   const target = back.pathname + back.search
-  const cookie = cookiesOf(await ask("", { cookie: cookiesOf(begun), "x-forwarded-uri": target }))
+  const cookie = cookiesOf(
+    await ask("", { cookie: cookiesOf(challenge), "x-forwarded-uri": target }),
+  )
   expect((await ask("", { cookie })).status).toBe(200)
   await unassign()
   const refused = await ask("", { cookie })
@@ -287,7 +289,7 @@ test("forward auth: 403 for a user who is signed in, and never a redirect", asyn
   expect((await ask("", { cookie })).status).toBe(200)
 })
 
-test("a login page of somebody else can't answer for a user who can't use it", async () => {
+test("a custom login page can't complete the request of a user without access", async () => {
   const page = createCustomLoginPage(await addLoginPageCaller(provider))
   const app = await addCustomLoginApp(provider)
   await limit(app.appId)

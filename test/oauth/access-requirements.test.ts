@@ -1,4 +1,4 @@
-// What an application requires of a sign-in: a second factor, its age, where the browser is.
+// What an application requires of a sign-in: a second factor, its age, the browser's network.
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createApplication } from "../../src/domain/app/commands.ts"
@@ -27,7 +27,7 @@ const scope = "openid profile offline_access"
 
 let provider: Provider
 let pat: string
-/** Requires nothing. */
+/** An application without requirements. */
 let open: NewClient
 let client: NewClient
 beforeEach(async () => {
@@ -45,7 +45,7 @@ const newClient = () =>
   })
 
 type Access = NonNullable<Parameters<typeof updateApplication>[2]["access"]>
-const require = (access: Access, { appId } = client) =>
+const setAccess = (access: Access, { appId } = client) =>
   updateApplication(provider.cx(), appId, { access })
 
 const path = (changes = {}, of = client) => authorizePath(of.id, { scope, ...changes })
@@ -92,10 +92,10 @@ const exchange = (token: string, of = client, fields = {}) =>
   )
 
 describe("a second factor", () => {
-  beforeEach(async () => void (await require({ secondFactor: true })))
+  beforeEach(async () => void (await setAccess({ secondFactor: true })))
 
-  const codeOf = (secret: string, late = 0) =>
-    new TOTP({ secret }).generate({ timestamp: provider.clock.now() + late * 30_000 })
+  const codeOf = (secret: string, steps = 0) =>
+    new TOTP({ secret }).generate({ timestamp: provider.clock.now() + steps * 30_000 })
 
   async function withTotp(): Promise<string> {
     const { secret } = await registerTotp(provider.cx(), pat, { issuer: "Home", label: "pat" })
@@ -103,7 +103,7 @@ describe("a second factor", () => {
     return secret
   }
 
-  test("has to be set up by who has none, for this application alone", async () => {
+  test("must be set up by users without one, only for this application", async () => {
     const browser = browserOf(provider)
     expect((await browser.signIn(path({}, open), "pat")).path).toContain("code=")
     const page = await browser.go(path())
@@ -114,7 +114,7 @@ describe("a second factor", () => {
     expect((await browser.go(path({}, open))).path).toContain("code=")
   })
 
-  test("is asked for in the session once, and the tokens say so", async () => {
+  test("is requested once in a session, and the tokens contain it", async () => {
     const secret = await withTotp()
     const browser = browserOf(provider)
     const page = await browser.signIn(path({ acr_values: "2" }), "pat")
@@ -125,21 +125,21 @@ describe("a second factor", () => {
     expect(responseOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
   })
 
-  test("ends what was granted without it, with the next use", async () => {
-    await require({ secondFactor: false })
+  test("immediately ends grants without it", async () => {
+    await setAccess({ secondFactor: false })
     const { code } = responseOf(await browserOf(provider).signIn(path(), "pat"))
     const tokens = await tokensOf(code)
-    await require({ secondFactor: true })
+    await setAccess({ secondFactor: true })
     expect(await userinfo(tokens.access)).toBe(401)
     expect(await refresh(tokens.refresh)).toMatchObject({ status: 400, error: "invalid_grant" })
-    await require({ secondFactor: false })
+    await setAccess({ secondFactor: false })
     expect(await userinfo(tokens.access)).toBe(200)
   })
 
-  test("can't be got around by a code that was issued before", async () => {
-    await require({ secondFactor: false })
+  test("can't be bypassed with an earlier code", async () => {
+    await setAccess({ secondFactor: false })
     const { code = "" } = responseOf(await browserOf(provider).signIn(path(), "pat"))
-    await require({ secondFactor: true })
+    await setAccess({ secondFactor: true })
     const { status, answer } = await sendTokenRequest(
       provider,
       codeFields(code),
@@ -148,35 +148,35 @@ describe("a second factor", () => {
     expect([status, answer.error]).toEqual([400, "invalid_grant"])
   })
 
-  test("is not in a token of another application that is exchanged", async () => {
+  test("is required of a token of another application that is exchanged", async () => {
     const { code } = responseOf(await browserOf(provider).signIn(path({}, open), "pat"))
     const { access } = await tokensOf(code, open)
     const { status, answer } = await exchange(access)
     expect([status, answer.error]).toEqual([400, "invalid_grant"])
-    await require({ secondFactor: false })
+    await setAccess({ secondFactor: false })
     expect((await exchange(access)).status).toBe(200)
   })
 
-  test("is required by a resource server of the tokens that it is shown", async () => {
+  test("is required by a resource server that introspects tokens", async () => {
     const cx = provider.cx()
     const appId = cx.ids.next()
-    const made = await createApplication(cx, appId, {
+    const createdApp = await createApplication(cx, appId, {
       projectId: provider.projectId,
       name: "API",
       config: { kind: "api", api: { authMethod: "basic" } },
     })
-    const api = { appId, id: made.clientId, secret: made.secret ?? "" }
+    const api = { appId, id: createdApp.clientId, secret: createdApp.secret ?? "" }
     const { code } = responseOf(await browserOf(provider).signIn(path({}, open), "pat"))
     const { access } = await tokensOf(code, open)
     expect(await introspect(access, api)).toBe(true)
-    await require({ secondFactor: true }, api)
+    await setAccess({ secondFactor: true }, api)
     expect(await introspect(access, api)).toBe(false)
   })
 
-  test("is required of a login page of somebody else", async () => {
+  test("is required of a custom login page", async () => {
     const page = createCustomLoginPage(await addLoginPageCaller(provider))
     const app = await addCustomLoginApp(provider)
-    await require({ secondFactor: true }, app)
+    await setAccess({ secondFactor: true }, app)
     const session = await page.signIn("pat", password)
     const request = await page.open((await app.begin()).path)
     await expect(page.finish(request, session)).rejects.toMatchObject({
@@ -186,24 +186,24 @@ describe("a second factor", () => {
 })
 
 describe("the age of the sign-in", () => {
-  beforeEach(async () => void (await require({ maxAge: 3600 })))
+  beforeEach(async () => void (await setAccess({ maxAge: 3600 })))
 
-  test("has a limit for this application alone", async () => {
+  test("is limited only for this application", async () => {
     const browser = browserOf(provider)
     await browser.signIn(path({}, open), "pat")
     provider.clock.advance(3_600_000)
     expect((await browser.go(path())).path).toContain("code=")
     provider.clock.advance(1000)
-    const asked = await browser.go(path())
-    expect(asked.path).toContain("/ui/login/password")
-    expect(asked.page).toContain("Example App requires a recent sign-in.")
+    const passwordPage = await browser.go(path())
+    expect(passwordPage.path).toContain("/ui/login/password")
+    expect(passwordPage.page).toContain("Example App requires a recent sign-in.")
     expect(responseOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
     expect((await browser.go(path({}, open))).path).toContain("code=")
-    // max_age of the request applies where it is less.
+    // max_age of the request applies if it is smaller.
     expect((await browser.go(path({ max_age: "10" }, open))).path).toContain("/ui/login/password")
   })
 
-  test("counts from the sign-in, however often a token is refreshed", async () => {
+  test("starts at the sign-in and is not extended by refreshing tokens", async () => {
     const browser = browserOf(provider)
     const { code } = responseOf(await browser.signIn(path(), "pat"))
     const { access, refresh: first, claims } = await tokensOf(code)
@@ -221,7 +221,7 @@ describe("the age of the sign-in", () => {
     expect(await userinfo(renewed.access)).toBe(200)
   })
 
-  test("is that of the sign-in of a token that is exchanged", async () => {
+  test("is that of the exchanged token's sign-in", async () => {
     const { code } = responseOf(await browserOf(provider).signIn(path({}, open), "pat"))
     const { access } = await tokensOf(code, open)
     provider.clock.advance(3_000_000)
@@ -237,9 +237,9 @@ describe("networks", () => {
   const inside = "192.168.1.20"
   const outside = "203.0.113.7"
   const networks = ["192.168.1.0/24", "2001:db8::/32"]
-  beforeEach(async () => void (await require({ networks })))
+  beforeEach(async () => void (await setAccess({ networks })))
 
-  /** The provider as a browser at an address sees it. */
+  /** Sends requests as a browser at an address. */
   const from = (address: string, addressSource: AddressSource = "connection") => {
     const send: Provider["send"] = (to, init) =>
       provider.send(to, init, { from: { address, addressSource, userAgent: "" } })
@@ -254,9 +254,9 @@ describe("networks", () => {
     [outside, "connection"],
     ["2001:db9::1", "trusted proxy"],
     ["unix:", "connection"],
-    // The address of a proxy that nobody trusts is not the browser's.
+    // The address of an untrusted proxy is not the browser's.
     [inside, "unknown proxy"],
-  ])("keep out a browser at %s (%s)", async (at, source) => {
+  ])("reject a browser at %s (%s)", async (at, source) => {
     const browser = browserOf(from(at, source))
     const page = await browser.signIn(path(), "pat")
     expect(page.response.status).toBe(403)
@@ -265,16 +265,16 @@ describe("networks", () => {
     expect((await browser.go(path({}, open))).path).toContain("code=")
   })
 
-  test("concern the browser alone: a server refreshes from anywhere", async () => {
+  test("apply only to browsers: a server can refresh tokens from anywhere", async () => {
     const { code } = responseOf(await browserOf(from(inside)).signIn(path(), "pat"))
     const tokens = await tokensOf(code)
     expect((await refresh(tokens.refresh)).status).toBe(200)
   })
 
-  test("are checked before a login page of somebody else is opened", async () => {
+  test("are checked before redirecting to a custom login page", async () => {
     const page = createCustomLoginPage(await addLoginPageCaller(provider))
     const app = await addCustomLoginApp(provider)
-    await require({ networks }, app)
+    await setAccess({ networks }, app)
     const refused = await browserOf(from(outside)).go(authorizePath(app.id))
     expect(refused.response.status).toBe(403)
     const silent = await browserOf(from(outside)).go(authorizePath(app.id, { prompt: "none" }))
@@ -285,7 +285,7 @@ describe("networks", () => {
     expect(claims.sub).toBe(pat)
   })
 
-  test("are those of the visitor at a proxy that asks, and never of the proxy", async () => {
+  test("apply to the visitor's address in forward auth, never to the proxy's", async () => {
     const ask = (at: string, source: AddressSource, headers: Record<string, string>) =>
       from(at, source).send(`/forward-auth/id.example.com/${client.id}`, {
         headers: {
@@ -301,13 +301,13 @@ describe("networks", () => {
         .getSetCookie()
         .map((line) => line.split(";")[0])
         .join("; ")
-    const begun = await ask(inside, "trusted proxy", {})
-    const to = new URL(begun.headers.get("location") ?? "", issuer)
+    const challenge = await ask(inside, "trusted proxy", {})
+    const to = new URL(challenge.headers.get("location") ?? "", issuer)
     const visited = await browserOf(from(inside)).signIn(to.pathname + to.search, "pat")
     const back = new URL(visited.path)
     const target = back.pathname + back.search
-    const way = { cookie: cookiesOf(begun), "x-forwarded-uri": target }
-    const cookie = cookiesOf(await ask(inside, "trusted proxy", way))
+    const callbackHeaders = { cookie: cookiesOf(challenge), "x-forwarded-uri": target }
+    const cookie = cookiesOf(await ask(inside, "trusted proxy", callbackHeaders))
     expect((await ask(inside, "trusted proxy", { cookie })).status).toBe(200)
     for (const [at, source] of [
       [outside, "trusted proxy"],

@@ -3,7 +3,7 @@
 import { apps } from "../../src/domain/app/view.ts"
 import { assignmentsOf } from "../../src/domain/app-access/index.ts"
 import { publicFile } from "../../src/domain/asset/index.ts"
-import { heldByGroups, listRolesByOrg } from "../../src/domain/authorization/index.ts"
+import { listRolesByOrg, listRolesFromGroups } from "../../src/domain/authorization/index.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"
 import { findIdpById } from "../../src/domain/idp/index.ts"
 import { findInstanceByDomain } from "../../src/domain/instance/host.ts"
@@ -163,7 +163,9 @@ export const resourceChecks: Readonly<Record<string, ResourceCheck>> = {
   role: ({ subjects: { provider }, subject: { userId, projectId } }) =>
     listRolesByOrg(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
   group_role: ({ subjects: { provider }, subject: { userId, projectId } }) =>
-    heldByGroups(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
+    listRolesFromGroups(provider.cx(), userId, projectId).some(({ keys }) =>
+      keys.includes("editor"),
+    ),
   assignment: ({ subjects: { provider }, subject: { userId, client } }) =>
     assignmentsOf(provider.cx(), client.appId).userIds.includes(userId),
   manager_role: ({ subjects: { provider }, subject: { userId } }) =>

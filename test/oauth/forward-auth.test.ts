@@ -83,8 +83,8 @@ const readHeaders = { "x-forwarded-method": "GET" }
 
 const redirectOf = (answer: Response): URL => new URL(answer.headers.get("location") ?? "", issuer)
 
-/** The page that a refusal leads the browser on to. */
-async function explanation(refused: Response): Promise<Response> {
+/** The page that a rejection redirects the browser to. */
+async function openExplanation(refused: Response): Promise<Response> {
   const [, href = ""] = /url=([^"]*)"/.exec(await refused.text()) ?? []
   const { pathname, search } = new URL(href.replaceAll("&amp;", "&"))
   expect(pathname).toBe("/forward-auth/refused")
@@ -178,7 +178,7 @@ describe("a host behind a proxy with forward authentication", () => {
     try {
       const { cookie } = await signIn("prepared")
       expect((await requestAccess({ cookie, at: "/check" })).status).toBe(403)
-      const page = await explanation(await requestAccess({ cookie }))
+      const page = await openExplanation(await requestAccess({ cookie }))
       expect([page.status, await page.text()]).toEqual([
         403,
         expect.stringContaining("by a verified email address"),
@@ -196,7 +196,7 @@ describe("a host behind a proxy with forward authentication", () => {
     const refused = await requestAccess(asked)
     expect([refused.status, refused.headers.get("location")]).toEqual([403, null])
     expect((await requestAccess({ ...asked, at: "/check" })).status).toBe(403)
-    const page = await explanation(refused)
+    const page = await openExplanation(refused)
     expect(page.status).toBe(403)
     expect(await page.text()).toContain(`https://${host}/.latchkey/sign-in`)
     await updateAuthorization(provider.cx(), "a1", ["editor", "admin"])

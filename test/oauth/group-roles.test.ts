@@ -1,4 +1,4 @@
-// Through every door, a role of a group applies to its users, and ends with the membership.
+// At every endpoint, a role of a group applies to its users until the membership ends.
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createGroupAuthorization } from "../../src/domain/authorization/group/commands.ts"
@@ -26,7 +26,7 @@ import {
 
 const host = "wiki.example.com"
 const callback = `https://${host}/.latchkey/callback`
-/** Of the application's own project, and of a project by its ID. */
+/** The claims of the application's own project, and of a project by its ID. */
 const rolesClaims = ["urn:core:iam:org:project:roles", "urn:core:iam:org:project:wiki:roles"]
 
 let provider: Provider
@@ -58,10 +58,10 @@ beforeAll(async () => {
   await addGroupsToGroup(cx, "staff", { groupIds: ["sub"], confirmed: [] })
 })
 afterAll(() => provider.close())
-beforeEach(() => enter())
+beforeEach(() => addMembership())
 
-const enter = () => addToGroup(provider.cx(), "sub", { userIds: [pat], confirmed: [] })
-const leave = () => removeFromGroup(provider.cx(), "sub", [pat])
+const addMembership = () => addToGroup(provider.cx(), "sub", { userIds: [pat], confirmed: [] })
+const removeMembership = () => removeFromGroup(provider.cx(), "sub", [pat])
 
 const basic = () => `${client.id}:${client.secret}`
 const scope = "openid profile offline_access"
@@ -93,7 +93,7 @@ const hasRole = (claims: object) =>
   rolesClaims.some((name) => "editor" in Object(Reflect.get(claims, name)))
 
 describe("a role of a group that a user is in through another group", () => {
-  test("is in each token, userinfo and introspection, after refresh, too", async () => {
+  test("is in every token, also after a refresh, and in userinfo and introspection", async () => {
     const first = await tokens()
     const { status, answer: second } = await refresh(first.refresh_token)
     expect(status).toBe(200)
@@ -106,13 +106,13 @@ describe("a role of a group that a user is in through another group", () => {
   })
 
   test.each([
-    ["the membership", leave, enter],
+    ["the membership", removeMembership, addMembership],
     [
       "the nesting",
       () => removeGroupsFromGroup(provider.cx(), "staff", ["sub"]),
       () => addGroupsToGroup(provider.cx(), "staff", { groupIds: ["sub"], confirmed: [] }),
     ],
-  ] as const)("ends at every door with %s", async (_, end, begin) => {
+  ] as const)("ends at every endpoint with %s", async (_, end, begin) => {
     const { code = "" } = responseOf(await signIn())
     const { access_token, refresh_token } = await tokens()
     await end()
@@ -127,7 +127,7 @@ describe("a role of a group that a user is in through another group", () => {
     expect((await signIn()).path).toContain("code=")
   })
 
-  test("opens what a proxy asks for, until the membership ends", async () => {
+  test("grants access through forward auth until the membership ends", async () => {
     const forward = (cookie: string) =>
       provider.send(`/forward-auth/id.example.com/${proxied.id}`, {
         headers: {
@@ -138,18 +138,18 @@ describe("a role of a group that a user is in through another group", () => {
           "x-forwarded-uri": "/edit",
         },
       })
-    const begun = await forward("")
+    const challenge = await forward("")
     const cookies = (answer: Response) =>
       answer.headers
         .getSetCookie()
         .map((line) => line.split(";")[0])
         .join("; ")
-    const to = new URL(begun.headers.get("location") ?? "", issuer)
+    const to = new URL(challenge.headers.get("location") ?? "", issuer)
     const back = new URL((await browserOf(provider).signIn(to.pathname + to.search, "pat")).path)
     const done = await provider.send(`/forward-auth/id.example.com/${proxied.id}`, {
       headers: {
         accept: "text/html",
-        cookie: cookies(begun),
+        cookie: cookies(challenge),
         "x-forwarded-method": "GET",
         "x-forwarded-host": host,
         "x-forwarded-uri": back.pathname + back.search,
@@ -157,9 +157,9 @@ describe("a role of a group that a user is in through another group", () => {
     })
     expect((await forward(cookies(done))).status).toBe(200)
     expect((await forward(cookies(done))).headers.get("remote-groups")).toBe("editor")
-    await leave()
+    await removeMembership()
     expect((await forward(cookies(done))).status).not.toBe(200)
-    await enter()
+    await addMembership()
     expect((await forward(cookies(done))).status).toBe(200)
   })
 
@@ -172,11 +172,11 @@ describe("a role of a group that a user is in through another group", () => {
     const values = () =>
       attributesFor(provider.cx(), described as never).find(({ name }) => name === "groups")?.values
     expect(values()).toEqual(["editor"])
-    await leave()
+    await removeMembership()
     expect(values()).toBeUndefined()
   })
 
-  test("is no role of a user with the same groups in another organization", async () => {
+  test("does not apply to users of another organization's group of the same name", async () => {
     const cx = provider.cx()
     await createOrganization(cx, "org2", { name: "Globex" })
     const stranger = await provider.addPerson("stranger", "org2")

@@ -54,7 +54,7 @@ describe("a backup created under writes (R-13, R-14)", () => {
     const data = pathOf("restored")
     const restored = await latchkey("restore", backupFile, "--data", data)
     expect(restored).toMatchObject({ code: 0 })
-    expect(restored.output).toContain(`up to event ${manifest.position}`)
+    expect(restored.output).toContain(`All events up to ${manifest.position} (`)
     const before = [...journal.answers].filter(([deed]) => isAcknowledged(journal, deed))
     const users = before.filter(([deed]) => deed.kind === "user")
     const early = users.filter(([, { position }]) => position <= manifest.position)
@@ -76,7 +76,7 @@ describe("a backup created under writes (R-13, R-14)", () => {
     const work = pathOf("drill")
     mkdirSync(work)
     const { code, output } = await latchkey("restore", backupFile, "--drill", "--work-folder", work)
-    expect(output).toContain("Every event and every row is whole; 1 instances opened, 2 keys")
+    expect(output).toContain("All events and rows are intact; 1 instances opened, 2 signing keys")
     expect(code).toBe(0)
     expect(readdirSync(work)).toEqual([])
   })
@@ -139,7 +139,7 @@ describe("on a disk with a limit", () => {
       "-c",
       `trap '' XFSZ; ulimit -f 100; ${binary} backup ${file} --data ${serverFolder.data}`,
     ])
-    expect(limited.stderr.toString()).toMatch(/^latchkey: [^\n]*(full|largest size|of that size)/)
+    expect(limited.stderr.toString()).toMatch(/^latchkey: [^\n]*(full|maximum file size|files of this size)/)
     expect(limited.status).toBe(1)
     expect([existsSync(file), existsSync(`${file}.part`)]).toEqual([false, false])
     expect(listPartFiles(serverFolder.data)).toEqual([])
@@ -151,7 +151,7 @@ describe("on a disk with a limit", () => {
       "-c",
       `trap '' XFSZ; ulimit -f 100; ${binary} restore ${backupFile} --data ${data}`,
     ])
-    expect(limited.stderr.toString()).toMatch(/^latchkey: [^\n]*of that size/)
+    expect(limited.stderr.toString()).toMatch(/^latchkey: [^\n]*not allowed to write files of this size/)
     expect(limited.status).toBe(1)
     expect(existsSync(data)).toBe(false)
   })

@@ -111,7 +111,7 @@ describe("killed during its first start (R-08)", () => {
       await killed.kill()
       const again = await launch(args).ended
       if (again.code !== 0)
-        expect(again.error).toContain("key.json can't be made: it already exists")
+        expect(again.error).toContain("key.json can't be created: it already exists")
       const [server] = launchAll([serveArgs(data)])
       const url = (await server?.ready) ?? ""
       const key = JSON.parse(readFileSync(keyFile, "utf8"))

@@ -91,7 +91,7 @@ describe.runIf(needs("postgres"))("the audit log of two nodes", () => {
       const { position } = JSON.parse(line)
       return typeof position === "number" ? [position] : []
     })
-  const works = (at: number) => / this node works/.test(nodes[at]?.output() ?? "")
+  const works = (at: number) => / this node is the leader/.test(nodes[at]?.output() ?? "")
 
   /** The position up to which a node knows that everything is sent. */
   function toldTo(at: number): number {

@@ -48,7 +48,7 @@ describe.runIf(needs("postgres"))("three nodes behind a proxy", () => {
     for (const node of nodes) {
       await expect
         .poll(() => node.ask("/debug/ready").then((answer) => answer?.text()))
-        .toMatch(/it has lost some.*start with an empty folder/)
+        .toMatch(/it has lost some.*start with an empty data directory/)
     }
     expect((await call(client, "project.GetProject", { projectId: kept })).status).toBe(503)
     for (const node of nodes) {

@@ -84,15 +84,15 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     for (const port of ports) {
       expect(await (await at(port, "/debug/ready")).text()).toBe("ok\n")
     }
-    const works = nodes.map((node) => / this node works/.test(node.output()))
+    const works = nodes.map((node) => / this node is the leader/.test(node.output()))
     expect(works.filter(Boolean)).toHaveLength(1)
   })
 
   test("doctor lists them, their position, and the leader", async () => {
     const { output } = await run(["doctor", "--data", dataOf(1)])
-    expect(output).toMatch(/nodes +node 0 has the log up to position \d+/)
-    expect(output).toMatch(/nodes +node 1, this one, has the log up to position \d+/)
-    expect(output.match(/it sends mails and rotates keys/g)).toHaveLength(1)
+    expect(output).toMatch(/nodes +node 0 is at position \d+ of the log/)
+    expect(output).toMatch(/nodes +node 1, this one, is at position \d+ of the log/)
+    expect(output.match(/it sends email and rotates keys/g)).toHaveLength(1)
   })
 
   test("the API lists them, and each reports metrics about itself", async () => {
@@ -288,8 +288,8 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
       const said = node
         .output()
         .split("\n")
-        .filter((line) => / (this|another) node works/.test(line))
-      return / this node works/.test(said.at(-1) ?? "") ? [each] : []
+        .filter((line) => / (this|another) node is the leader/.test(line))
+      return / this node is the leader/.test(said.at(-1) ?? "") ? [each] : []
     })
     await nodes[first]?.stop("SIGKILL")
     await invite("late")
@@ -344,7 +344,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     }
     expect(await userinfo(third, lost)).toBe(401)
     const { output } = await run(["doctor", "--data", dataOf(0)])
-    expect(output).toMatch(/another history than this data folder, from position \d+ on/)
-    expect(output).toMatch(/start every node that differs from it with an empty data folder/)
+    expect(output).toMatch(/a different history from position \d+ on than this data directory/)
+    expect(output).toMatch(/start every node that differs from it with an empty data directory/)
   })
 })

@@ -62,9 +62,9 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     await alone.stop()
     expect(await move("--to", url)).toMatchObject({
       code: 0,
-      output: expect.stringMatching(/the same on both sides/),
+      output: expect.stringMatching(/Moved and verified \d+ events/),
     })
-    expect((await run(["serve", "--data", house.data])).output).toMatch(/a log that is in Postgre/)
+    expect((await run(["serve", "--data", house.data])).output).toMatch(/this data directory belongs to a log in PostgreSQL/)
     const { port } = new URL(client.url)
     const node = await startLatchkey({
       data: house.data,
@@ -88,7 +88,7 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     const started = (url: string) =>
       run(["serve", "--data", data, "--database", url, "--master-key-file", key])
     const nowhere = await started("postgres://latchkey@127.0.0.1:1/none")
-    expect([nowhere.code, nowhere.output]).toEqual([1, expect.stringMatching(/does not answer/)])
+    expect([nowhere.code, nowhere.output]).toEqual([1, expect.stringMatching(/the database does not respond/)])
     const odd = await started("mysql://localhost/none")
     expect([odd.code, odd.output]).toEqual([1, expect.stringMatching(/--database must be/)])
   })

@@ -58,16 +58,16 @@ describe("on the data directory of a server that was killed under load", () => {
   })
 
   const losses: Readonly<Record<string, readonly [lose: (file: string) => void, says: RegExp]>> = {
-    "the database": [(file) => rmSync(file), /latchkey\.db is gone or empty, but .*-mark says/],
-    "all of the database": [(file) => truncateSync(file, 0), /is gone or empty, but .*-mark/],
+    "the database": [(file) => rmSync(file), /latchkey\.db is missing or empty, but .*-mark shows that it existed/],
+    "all of the database": [(file) => truncateSync(file, 0), /is missing or empty, but .*-mark/],
     "the database and the mark": [
       (file) => [file, `${file}-mark`].forEach((path) => void rmSync(path)),
-      /is gone or empty, but its WAL, .*, has \d+ bytes of data/,
+      /is missing or empty, but its WAL, .*, has \d+ bytes of data/,
     ],
-    "the WAL": [(file) => rmSync(`${file}-wal`), /-wal is gone, and the database lacks/],
+    "the WAL": [(file) => rmSync(`${file}-wal`), /-wal is missing, and with it events up to position \d+/],
     "the second half of the WAL": [
       (file) => truncateSync(`${file}-wal`, readFileSync(`${file}-wal`).length / 2),
-      /-wal is damaged or cut from byte \d+ on: .* up to position \d+ would be lost/,
+      /-wal is damaged or truncated from byte \d+ on: .* up to position \d+ would be lost/,
     ],
     "a bit in the middle of the WAL": [
       (file) => {
@@ -76,7 +76,7 @@ describe("on the data directory of a server that was killed under load", () => {
         bytes.writeUInt8(bytes.readUInt8(middle) ^ 4, middle)
         writeFileSync(`${file}-wal`, bytes)
       },
-      /-wal is damaged or cut from byte \d+ on: .* up to position \d+ would be lost/,
+      /-wal is damaged or truncated from byte \d+ on: .* up to position \d+ would be lost/,
     ],
   }
 
@@ -99,7 +99,7 @@ describe("on the data directory of a server that was killed under load", () => {
     const server = launchChild(serveArgs(copy.data))
     await server.ready
     const { error } = await server.kill("SIGTERM")
-    expect(error).toMatch(/\[WRN\] latchkey: others may use the master key .*run chmod 600 /)
+    expect(error).toMatch(/\[WRN\] latchkey: other users can read the master key .*run chmod 600 /)
   })
 })
 
@@ -174,17 +174,17 @@ describe.runIf(isLinuxWithCompiler)("a disk that always fails", () => {
 
   const backup = /restore .* from a backup/
   test.each([
-    ["write", "EDQUOT", /disk quota is used up.*; raise it, or free some space/],
+    ["write", "EDQUOT", /disk quota is exhausted.*; raise it or free some space/],
     ["write", "ENOSPC", /the disk is full.*; free some space/],
     [
       "write",
       "EIO",
-      /input\/output error.*; check it and the system's log.* don't restore a backup/,
+      /input\/output error.*; check the disk and the system log.* don't restore a backup/,
     ],
     [
       "read",
       "EIO",
-      /input\/output error.*; check it and the system's log.* don't restore a backup/,
+      /input\/output error.*; check the disk and the system log.* don't restore a backup/,
     ],
   ])("is reported at the start, with a remedy: %s %s", async (call, code, says) => {
     const before = contentsOf(data)

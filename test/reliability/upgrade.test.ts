@@ -58,7 +58,7 @@ describe("a data directory of an earlier version", () => {
     await expectComplete()
     expect(readSnapshot(`${database}-before`)).toEqual(before)
     const { code, output } = await run(["upgrade", "undo", "--data", data])
-    expect([code, output]).toEqual([0, expect.stringContaining("again as it was before")])
+    expect([code, output]).toEqual([0, expect.stringContaining("The data is restored to the state before the upgrade")])
     expect(readSnapshot(database)).toEqual(before)
     expect((await run(["upgrade", "undo", "--data", data])).code).toBe(1)
   })
@@ -93,7 +93,7 @@ describe("with a new master key after the upgrade", () => {
       const other = temporaryFolder()
       cpSync(data, other.path, { recursive: true })
       const { code, output } = await run(["upgrade", "undo", "--data", other.path])
-      expect([code, output]).toEqual([0, expect.stringContaining("again as it was before")])
+      expect([code, output]).toEqual([0, expect.stringContaining("The data is restored to the state before the upgrade")])
       expect(readSnapshot(join(other.path, "latchkey.db"))).toEqual(before)
       await expectComplete(other.path)
       other.remove()
@@ -130,7 +130,7 @@ test("without free space nothing is changed, which is reported", async () => {
     if (code === 0) break
     expect([code, said]).toEqual([
       1,
-      expect.stringMatching(/the largest size|It is again as it was/),
+      expect.stringMatching(/the maximum file size|The data was restored to its previous state/),
     ])
     expect(readSnapshot(database)).toEqual(before)
     expect(existsSync(`${database}-before`)).toBe(false)

@@ -1,4 +1,4 @@
-// Who can use an application is asked before a service provider gets an answer about a user.
+// The access of an application is checked before a service provider receives a response for a user.
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { findServiceProvider, updateApplication } from "../../src/domain/app/index.ts"
 import { addAssignments, removeAssignments } from "../../src/domain/app-access/commands.ts"
@@ -37,7 +37,7 @@ const assign = async (id: string) => addAssignments(provider.cx(), await appIdOf
 const unassign = async (id: string) =>
   removeAssignments(provider.cx(), await appIdOf(id), subject())
 
-test("a user who is not assigned gets a page with status 403, or passively a refusal", async () => {
+test("an unassigned user gets a page with status 403, or RequestDenied if passive", async () => {
   const browser = browserOf(provider)
   const request = () => redirectPath(authnRequest({ entityId }))
   const passive = () => redirectPath(authnRequest({ entityId, attributes: { IsPassive: "true" } }))
@@ -53,7 +53,7 @@ test("a user who is not assigned gets a page with status 403, or passively a ref
   expect((await browser.go(request())).response.status).toBe(403)
 })
 
-test("a login page of somebody else can't answer for them", async () => {
+test("a custom login page can't complete the request for them", async () => {
   const call = await addLoginPageCaller(provider)
   const peer = await nodeSaml(provider, { issuer: handedId, audience: handedId })
   const { path } = await browserOf(provider).go(

@@ -1,21 +1,21 @@
-// Groups with members and roles, and every operation on them, for tests of two instances.
+// Groups with members and roles, and all operations on them, for tests of two instances.
 
 type Row = readonly [name: string, request: object]
-type Act = (name: string, request: object) => Promise<unknown>
+type CallOperation = (name: string, request: object) => Promise<unknown>
 
 const a1 = { applicationId: "a1", projectId: "p1" }
 const g3 = { organizationId: "org1", id: "g3" }
 const onOrg = { resource: { case: "organizationId", value: "org1" } }
-const seat = { groupId: "g3", resource: onOrg }
+const groupRole = { groupId: "g3", resource: onOrg }
 const onProject = { projectId: "p1", organizationId: "org1" }
 
-/** Makes groups that have a member and roles; `name` is part of all names. */
-export async function makeGroups(act: Act, name: string): Promise<void> {
+/** Creates groups that have a member and roles; all names contain `name`. */
+export async function createGroups(call: CallOperation, name: string): Promise<void> {
   for (const id of ["g3", "g4", "g5"]) {
-    await act("createGroup", { ...g3, id, name: `Group ${id} of ${name}` })
+    await call("createGroup", { ...g3, id, name: `Group ${id} of ${name}` })
   }
-  await act("addGroupsToGroup", { id: "g3", groupIds: ["g5"] })
-  await act("createGroupAdministrator", { ...seat, roles: ["ORG_OWNER_VIEWER"] })
+  await call("addGroupsToGroup", { id: "g3", groupIds: ["g5"] })
+  await call("createGroupAdministrator", { ...groupRole, roles: ["ORG_OWNER_VIEWER"] })
 }
 
 export const groupChanges: readonly Row[] = [
@@ -25,9 +25,9 @@ export const groupChanges: readonly Row[] = [
   ["removeUsersFromGroup", { id: "g3", userIds: ["nobody"] }],
   ["addGroupsToGroup", { id: "g3", groupIds: ["g4"] }],
   ["removeGroupsFromGroup", { id: "g3", groupIds: ["g5"] }],
-  ["createGroupAdministrator", { ...seat, groupId: "g4", roles: ["ORG_OWNER_VIEWER"] }],
-  ["updateGroupAdministrator", { ...seat, roles: ["ORG_USER_MANAGER"] }],
-  ["deleteGroupAdministrator", seat],
+  ["createGroupAdministrator", { ...groupRole, groupId: "g4", roles: ["ORG_OWNER_VIEWER"] }],
+  ["updateGroupAdministrator", { ...groupRole, roles: ["ORG_USER_MANAGER"] }],
+  ["deleteGroupAdministrator", groupRole],
   ["createGroupAuthorization", { ...onProject, groupId: "g4" }],
   ["updateGroupAuthorization", { id: "a3", roleKeys: ["r3"] }],
   ["deleteGroupAuthorization", { id: "a3" }],
@@ -36,7 +36,7 @@ export const groupChanges: readonly Row[] = [
   ["deleteGroup", { id: "g3" }],
 ]
 
-export const groupLooks: readonly Row[] = [
+export const groupReads: readonly Row[] = [
   ["getGroup", { id: "g3" }],
   ["listGroups", {}],
   ["listGroupUsers", {}],

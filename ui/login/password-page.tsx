@@ -33,7 +33,7 @@ export type PasswordPageProps = PageProps & {
   readonly alternatives?: PasswordAlternatives | undefined
   /** Whether the password is only used to register a passkey. */
   readonly isSetup?: boolean | undefined
-  /** Whether the application requires a sign-in that is more recent than the user's. */
+  /** Whether the application requires a more recent sign-in. */
   readonly isRecentRequired?: boolean | undefined
   readonly error?: string | undefined
   /** Providers for sign-in, each with its URL. */
@@ -58,11 +58,11 @@ export function PasswordPage(props: PasswordPageProps) {
     isSetup,
   } = props
   const onward = application && t("login_name.lead_application", { application: application.name })
-  const recent =
+  const recentLead =
     isRecentRequired && application
       ? t("password.recent_lead", { application: application.name })
       : onward
-  const lead = isSetup ? t("password.setup_lead") : recent
+  const lead = isSetup ? t("password.setup_lead") : recentLead
   const title = t(alternatives ? "login_name.title" : "password.title")
   return (
     <Frame {...props} title={title}>

@@ -1,4 +1,4 @@
 import { v2 } from "./v2.ts"
 
-/** The operations of this module. */
+/** The API services that this module implements. */
 export const shares = [v2] as const

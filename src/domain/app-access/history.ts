@@ -1,10 +1,10 @@
 import { historyOf } from "../../store/index.ts"
 import { appAssignment } from "./model.ts"
 
-type Assigned = { readonly [name: string]: unknown }
+type AssignmentFields = { readonly [name: string]: unknown }
 
-/** The fields of a request about the application and the subject of an assignment. */
-const requestOf = ({ appId, projectId, userId, groupId }: Assigned) => ({
+/** The fields of a request that identify the application and the subject of an assignment. */
+const requestOf = ({ appId, projectId, userId, groupId }: AssignmentFields) => ({
   applicationId: appId,
   projectId,
   ...(userId !== undefined && { userIds: [userId] }),
@@ -19,7 +19,7 @@ export const appAssignmentHistory = historyOf(appAssignment, {
       "RemoveApplicationAssignments",
       requestOf(data),
     ],
-    // Only the event that added it names the application and the subject.
+    // Only the event that added the assignment contains the application and the subject.
     "project.application.assignment.removed": ({ earlier: { data } = { data: {} } }) =>
       "appId" in data ? ["AddApplicationAssignments", requestOf(data)] : "parts",
   },

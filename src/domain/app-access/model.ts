@@ -1,7 +1,7 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
-/** Exactly one of the two is named: a user, or a group. */
-type Assigned = {
+/** Contains either a user or a group. */
+type AssignmentData = {
   readonly appId: string
   readonly projectId: string
   readonly userId?: string
@@ -9,10 +9,10 @@ type Assigned = {
 }
 
 export type AppAssignmentEvent =
-  | Event<"project.application.assignment.added", Assigned>
+  | Event<"project.application.assignment.added", AssignmentData>
   | Event<"project.application.assignment.removed">
 
-/** Whether a user or a group is assigned to an application: each pair is a stream. */
+/** Whether a user or a group is assigned to an application; each pair has its own stream. */
 export const appAssignment = aggregate<AppAssignmentEvent, { readonly isAssigned: boolean }>({
   stream: "app_assignment",
   initial: { isAssigned: false },
@@ -23,8 +23,8 @@ export const appAssignment = aggregate<AppAssignmentEvent, { readonly isAssigned
 })
 
 /** A user or a group. */
-export type Subject = { readonly kind: "user" | "group"; readonly id: string }
+export type AssignmentSubject = { readonly kind: "user" | "group"; readonly id: string }
 
-/** The stream of a pair. IDs of applications can contain slashes. */
-export const assignmentId = (appId: string, { kind, id }: Subject): string =>
+/** The stream ID of an assignment. IDs of applications can contain slashes. */
+export const assignmentId = (appId: string, { kind, id }: AssignmentSubject): string =>
   `${encodeURIComponent(appId)}/${kind}/${id}`

@@ -6,11 +6,11 @@ import { isOrgActive } from "../org/index.ts"
 import { project } from "../project/index.ts"
 import { isUserActive } from "../user-lookup/index.ts"
 import { findHomeOrg } from "../user-model/index.ts"
-import { appDenial } from "./query.ts"
+import { findAppDenial } from "./query.ts"
 import { isServiceAccount } from "./requirement.ts"
 import { assignmentsOf } from "./view.ts"
 
-/** A user who can use an application, and the assignments of the user and of their groups. */
+/** A user who can use an application, with the assignments of the user and of their groups. */
 export type AppUser = {
   readonly userId: string
   readonly isAssigned: boolean
@@ -20,15 +20,15 @@ export type AppUser = {
 /** A user who was checked; `user` is undefined if they can't use the application. */
 type CheckedUser = { readonly userId: string; readonly user: AppUser | undefined }
 
-/** The maximum number of users that one request checks, for a count and for a page each. */
+/** Maximum number of users that a request checks, separately for a count and for a page. */
 const checksMax = 50_000
 
-/** The number of users that are checked in one turn of the event loop. */
-const turnMax = 200
+/** Number of users that are checked in one turn of the event loop. */
+const usersPerTurn = 200
 
 /**
- * Checks which users can use an application now, in the order of their IDs and after `after`. Also
- * returns users who can't, so that callers can limit how many are checked.
+ * Checks which users can use an application now, in the order of their IDs, starting after `after`.
+ * Also returns users who can't, so that callers can limit the number of checks.
  */
 async function* checkUsersOfApp(cx: Cx, appId: string, after: string): AsyncGenerator<CheckedUser> {
   const { userIds, groupIds } = assignmentsOf(cx, appId)
@@ -41,10 +41,11 @@ async function* checkUsersOfApp(cx: Cx, appId: string, after: string): AsyncGene
         yield { userId, user: undefined }
         continue
       }
-      const by = groups.size > 0 ? effectiveGroupIds(cx, userId).filter((id) => groups.has(id)) : []
-      yield { userId, user: { userId, isAssigned: direct.has(userId), groupIds: by } }
+      const assignedGroupIds =
+        groups.size > 0 ? effectiveGroupIds(cx, userId).filter((id) => groups.has(id)) : []
+      yield { userId, user: { userId, isAssigned: direct.has(userId), groupIds: assignedGroupIds } }
     }
-    if (candidates.length < turnMax) return
+    if (candidates.length < usersPerTurn) return
     last = candidates.at(-1) ?? last
     await nextTurn()
   }
@@ -52,7 +53,7 @@ async function* checkUsersOfApp(cx: Cx, appId: string, after: string): AsyncGene
 
 function canUse(cx: Cx, userId: string, appId: string): boolean {
   if (!isUserActive(cx, userId) || isServiceAccount(cx, userId)) return false
-  return isOrgActive(cx, findHomeOrg(cx, userId)) && appDenial(cx, userId, appId) === undefined
+  return isOrgActive(cx, findHomeOrg(cx, userId)) && findAppDenial(cx, userId, appId) === undefined
 }
 
 export type AppUserPage = {
@@ -69,8 +70,8 @@ type PageOptions = {
 }
 
 /**
- * A page of the users who can use an application now, as far as the caller can read them. It has
- * fewer than `limit` users if the maximum number of checks is reached before.
+ * A page of the users who can use an application now and whom the caller can read. It has fewer
+ * than `limit` users if the maximum number of checks is reached first.
  */
 export async function listUsersOfApp(
   cx: Cx,
@@ -90,14 +91,14 @@ export async function listUsersOfApp(
   return { users, next: "" }
 }
 
-/** The maximum number of users that are counted. */
+/** Maximum number of users that are counted. */
 const countMax = 10_000
 
 export type AppUserCount = {
   readonly users: number
-  /** Users who are only assigned through a group. */
+  /** Users who are assigned only through a group. */
   readonly usersByGroup: number
-  /** Whether there can be more. */
+  /** Whether there can be more users than counted. */
   readonly more: boolean
 }
 
@@ -121,8 +122,8 @@ export async function countUsersOfApp(
   return { users, usersByGroup, more: false }
 }
 
-// The groups of assignments and authorizations, with those nested in them, each once.
-const assigned = statement<{ id: string }>(
+// The groups of assignments and authorizations, and the groups nested in them, each once.
+const assignedUsers = statement<{ id: string }>(
   `WITH RECURSIVE nested(id) AS (
      SELECT group_id FROM app_assignments
        WHERE instance = $instance AND app = $appId AND group_id > ''
@@ -138,7 +139,7 @@ const assigned = statement<{ id: string }>(
    ORDER BY 1 LIMIT $limit`,
 )
 
-const authorized = statement<{ id: string }>(
+const authorizedUsers = statement<{ id: string }>(
   `WITH RECURSIVE nested(id) AS (
      SELECT group_id FROM group_authorizations WHERE instance = $instance AND project = $projectId
      UNION
@@ -153,21 +154,21 @@ const authorized = statement<{ id: string }>(
    ORDER BY 1 LIMIT $limit`,
 )
 
-const everybody = statement<{ id: string }>(
+const allUsers = statement<{ id: string }>(
   "SELECT id FROM users WHERE instance = $instance AND id > $after ORDER BY id LIMIT $limit",
 )
 
-/** IDs of the next users who may be able to use an application. */
+/** IDs of the next users who could have access to an application. */
 function candidatesOf(cx: Cx, appId: string, after: string): readonly string[] {
   const state = cx.store.state(cx, app, appId)
   if (!("projectId" in state)) return []
   const { projectId, access } = state
-  const page = { after, limit: turnMax }
+  const page = { after, limit: usersPerTurn }
   const rows =
     access?.rule === "assigned"
-      ? cx.store.all(cx, assigned, { appId, ...page })
+      ? cx.store.all(cx, assignedUsers, { appId, ...page })
       : access?.rule === "role" || cx.store.state(cx, project, projectId).projectRoleCheck
-        ? cx.store.all(cx, authorized, { projectId, ...page })
-        : cx.store.all(cx, everybody, page)
+        ? cx.store.all(cx, authorizedUsers, { projectId, ...page })
+        : cx.store.all(cx, allUsers, page)
   return rows.map(({ id }) => id)
 }

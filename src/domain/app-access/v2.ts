@@ -7,7 +7,7 @@ import {
 import { parsePage } from "../../kernel/page.ts"
 import { filterMissingError, toPagination, toTimestamp } from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search } from "../../store/index.ts"
-import { mayReadUser } from "../member/index.ts"
+import { canReadUser } from "../member/index.ts"
 import { displayNames, findProfile } from "../user-lookup/index.ts"
 import { findHomeOrg } from "../user-model/index.ts"
 import { addAssignments, removeAssignments } from "./commands.ts"
@@ -21,20 +21,20 @@ export const v2 = bindHandlers<Cx>()(ApplicationService, {
   removeApplicationAssignments: async ({ applicationId, ...subjects }, cx) => ({
     changeDate: toTimestamp(await removeAssignments(cx, applicationId, subjects)),
   }),
-  listApplicationAssignments: (req, cx) => list(cx, req),
+  listApplicationAssignments: (req, cx) => listAssignments(cx, req),
   listApplicationUsers: (req, cx) => listUsers(cx, req),
 })
 
 const limitMax = 100
-const usualLimit = 20
+const defaultLimit = 20
 
 async function listUsers(cx: Cx, req: ListApplicationUsersRequest) {
   const { applicationId, afterUserId } = req
-  const limit = Math.min(req.limit || usualLimit, limitMax)
+  const limit = Math.min(req.limit || defaultLimit, limitMax)
   const page = await listUsersOfApp(cx, applicationId, {
     after: afterUserId,
     limit,
-    canRead: (userId) => mayReadUser(cx, userId, findHomeOrg(cx, userId)),
+    canRead: (userId) => canReadUser(cx, userId, findHomeOrg(cx, userId)),
   })
   const count = afterUserId === "" ? await countOf(cx, applicationId) : undefined
   const users = page.users.map((user) => toUser(cx, user))
@@ -53,7 +53,7 @@ function toUser(cx: Cx, { userId, isAssigned, groupIds }: AppUser) {
   return { userId, name, preferredLoginName, assigned: isAssigned, groupIds: [...groupIds] }
 }
 
-async function list(cx: Cx, req: ListRequest) {
+async function listAssignments(cx: Cx, req: ListRequest) {
   const found = await search<AssignmentRow>(cx, assignments, {
     page: parsePage(req.pagination),
     filters: req.filters.map(filterOf),
@@ -85,7 +85,7 @@ function toAssignment(cx: Cx, row: AssignmentRow) {
     return { ...assignment, subject, name: row.group_name }
   }
   const subject = { case: "userId", value: userId } as const
-  if (!mayReadUser(cx, userId, org)) return { ...assignment, subject }
+  if (!canReadUser(cx, userId, org)) return { ...assignment, subject }
   const { preferredLoginName } = displayNames(cx, { user_name, org })
   return { ...assignment, subject, name: row.display_name, preferredLoginName }
 }

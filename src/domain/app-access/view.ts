@@ -32,7 +32,7 @@ const assignmentTable = table(
   },
 )
 
-/** An assignment as it is listed; `created` is ms UTC. */
+/** A listed assignment; `created` is ms UTC. */
 export type AssignmentRow = RowOf<typeof assignmentTable> & {
   readonly display_name: string
   readonly user_name: string
@@ -74,16 +74,19 @@ export const assignments = assignmentTable.searchable({
   sort: "created",
 })
 
-const ofApp = assignmentTable.select(["user_id", "group_id"], "AND app = $appId ORDER BY created")
+const subjectsOfApp = assignmentTable.select(
+  ["user_id", "group_id"],
+  "AND app = $appId ORDER BY created",
+)
 
 export type Assignments = {
   readonly userIds: readonly string[]
   readonly groupIds: readonly string[]
 }
 
-/** Who is assigned to an application, the earliest first. */
+/** The users and groups that are assigned to an application, earliest first. */
 export function assignmentsOf(cx: Cx, appId: string): Assignments {
-  const rows = cx.store.all(cx, ofApp, { appId })
+  const rows = cx.store.all(cx, subjectsOfApp, { appId })
   return {
     userIds: rows.flatMap(({ user_id: id }) => (id === "" ? [] : [id])),
     groupIds: rows.flatMap(({ group_id: id }) => (id === "" ? [] : [id])),

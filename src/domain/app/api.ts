@@ -5,7 +5,7 @@ import { v2credential } from "./binding/v2-credential.ts"
 import { v2logout } from "./binding/v2-logout.ts"
 import { v2search } from "./binding/v2-search.ts"
 
-export { accessChange, toAccess } from "./binding/v2-access.ts"
+export { accessInputOf, toAccess } from "./binding/v2-access.ts"
 export { newOidc, toOidc } from "./binding/v2-oidc.ts"
 
 /** The API services that this module implements. */

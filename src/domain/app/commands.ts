@@ -62,7 +62,7 @@ export type ApplicationInput = {
   readonly config: AppConfigInput
   /** The hash of the client secret, if the client has one; see `newSecret`. */
   readonly secret?: SecretHash | undefined
-  /** Who can use it; left out is everyone whom its project admits. */
+  /** Who can use the application; by default, all users that its project admits. */
   readonly access?: Partial<AppAccess>
 }
 

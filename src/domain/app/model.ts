@@ -245,7 +245,7 @@ type Base = {
   readonly keys: Readonly<Record<string, number>>
   /** Absent if an administrator created the application. */
   readonly registration?: Registration
-  /** Who can use it; absent is everyone whom its project admits. */
+  /** Who can use the application; absent for all users that its project admits. */
   readonly access?: AppAccess
 }
 
@@ -309,7 +309,7 @@ export const methodOf = (state: OidcApp | ApiApp): AuthMethod =>
 const withChanges = (state: App, change: Partial<Pick<Base, "status" | "name">>): App =>
   isMissing(state) ? state : { ...state, ...change }
 
-/** The default access is not stored, so that states from earlier versions remain equal. */
+/** The default access is not stored, so that states of earlier versions stay equal. */
 function withAccess(state: App, access: AppAccess): App {
   if (isMissing(state)) return state
   const { access: _, ...others } = state

@@ -39,23 +39,26 @@ export type AuthorizationInput = {
  */
 export function addAuthorization(tx: Transaction, id: string, input: AuthorizationInput): void {
   const { userId, projectId, orgId, roleKeys } = input
-  const { grantId, projectOrgId } = grantFor(tx, projectId, orgId)
+  const { grantId, projectOrgId } = requireAvailableProject(tx, projectId, orgId)
   if (input.grantId && input.grantId !== grantId) throw notGrantedError()
   requireVisibleUser(tx, userId, orgId)
   const roles = assignableRoles(tx, { projectId, grantId }, roleKeys)
-  const between = { userId, projectId, grantId, ...(grantId && { projectOrgId }) }
+  const subject = { userId, projectId, grantId, ...(grantId && { projectOrgId }) }
   const added: Draft<AuthorizationEvent> = {
     type: "user.grant.added",
-    data: { ...between, ...roles },
+    data: { ...subject, ...roles },
     claims: [
-      { take: authorizationClaim, key: authorizationKeyOf(between), taken: authorizationTaken },
+      { take: authorizationClaim, key: authorizationKeyOf(subject), taken: authorizationTaken },
     ],
   }
   tx.append(authorization, id, [added], orgId)
 }
 
-/** How an organization has a project: it owns it, or by a grant. Faults where it does not. */
-export function grantFor(tx: Transaction, projectId: string, orgId: string) {
+/**
+ * The project grant by which an organization has a project, empty if it owns the project. Throws if
+ * the project is not available to it.
+ */
+export function requireAvailableProject(tx: Transaction, projectId: string, orgId: string) {
   const authorizedProject = tx.state(project, projectId)
   if (!isProjectThere(authorizedProject))
     throw new Fault("not_found", "project.missing", "project not found")
@@ -126,13 +129,13 @@ export const roleSourcesOf = (
   projectGrant: grantId ? cx.state(projectGrant, grantId) : undefined,
 })
 
-/** Whether an authorization has exactly these roles, and all of them still exist. */
+/** Whether an authorization has exactly these roles and all of them still exist. */
 export function hasSameRoles(
-  basis: RoleSources,
+  sources: RoleSources,
   authorizationState: VersionedRoles,
   roleKeys: readonly string[],
 ): boolean {
-  const keys = currentRoles(basis, authorizationState)
+  const keys = currentRoles(sources, authorizationState)
   return (
     authorizationState.roleKeys.length === roleKeys.length &&
     roleKeys.every((key) => keys.includes(key))

@@ -16,7 +16,7 @@ export const groupAuthorizationHistory = historyOf(groupAuthorization, {
   operations: "core.authorization.v2.AuthorizationService/*GroupAuthorization",
   target: ({ id }) => ({ id }),
   undo: {
-    // Nothing else is deleted with it.
+    // Nothing else is deleted with it, so its creation can be undone.
     "group.grant.added": "DeleteGroupAuthorization",
   },
 })

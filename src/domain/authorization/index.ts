@@ -16,16 +16,16 @@ export {
 } from "./commands.ts"
 export { addGroupAuthorization } from "./group/commands.ts"
 export { groupAuthorization } from "./group/model.ts"
-export { heldByGroups } from "./group/query.ts"
+export { listRolesFromGroups } from "./group/query.ts"
 export { groupAuthorizationsOf } from "./group/view.ts"
 export { type Authorization, type AuthorizationEvent, authorization } from "./model.ts"
 export {
   authorizationIdsOf,
   checkProjectAccess,
+  listOwnRolesByOrg,
   listRolesByOrg,
   listUserAuthorizations,
   type OrgRoles,
-  ownRolesHeld,
   projectAccessOf,
 } from "./query.ts"
 

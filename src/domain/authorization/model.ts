@@ -1,8 +1,8 @@
 import { aggregate, type Event } from "../../store/index.ts"
 
 /**
- * Roles with the version of the project's roles when they were assigned. A role that was removed
- * from the project and added again has a later version: it is another role with the same key.
+ * Roles, with the version of the project's roles when they were assigned. A role that was removed
+ * from the project and added again has a later version: it is a different role with the same key.
  */
 export type VersionedRoles = {
   readonly roleKeys: readonly string[]

@@ -8,30 +8,32 @@ import {
 } from "../project-grant/index.ts"
 import { isAbsent, user } from "../user-model/index.ts"
 import { currentRoles } from "./commands.ts"
-import { heldByGroups } from "./group/query.ts"
+import { listRolesFromGroups } from "./group/query.ts"
 import { type Authorization, authorization, exists } from "./model.ts"
 
 /** Roles of a user on a project, and the organization that assigned them. */
 export type OrgRoles = { readonly orgId: string; readonly keys: readonly string[] }
 
 /**
- * Every role that a user has on a project now, their own and those of their groups, by who gives
- * it: one entry for each organization, each role once.
+ * All roles that a user currently has on a project, their own and those from groups, by assigning
+ * organization: one entry for each organization, each role once.
  */
 export function listRolesByOrg(cx: Cx, userId: string, projectId: string): readonly OrgRoles[] {
-  const own = ownRolesHeld(cx, userId, projectId)
+  const own = listOwnRolesByOrg(cx, userId, projectId)
   const authorizedProject = cx.store.state(cx, project, projectId)
-  const byGroups = isProjectThere(authorizedProject) ? heldByGroups(cx, userId, projectId) : []
-  if (byGroups.length === 0) return own
+  const fromGroups = isProjectThere(authorizedProject)
+    ? listRolesFromGroups(cx, userId, projectId)
+    : []
+  if (fromGroups.length === 0) return own
   const keys = new Map<string, Set<string>>()
-  for (const each of [...own, ...byGroups]) {
+  for (const each of [...own, ...fromGroups]) {
     keys.set(each.orgId, new Set([...(keys.get(each.orgId) ?? []), ...each.keys]))
   }
-  return [...keys].map(([orgId, those]) => ({ orgId, keys: [...those] }))
+  return [...keys].map(([orgId, orgKeys]) => ({ orgId, keys: [...orgKeys] }))
 }
 
-/** The same without the roles of groups. */
-export function ownRolesHeld(cx: Cx, userId: string, projectId: string): readonly OrgRoles[] {
+/** The roles of a user by assigning organization, without roles from groups. */
+export function listOwnRolesByOrg(cx: Cx, userId: string, projectId: string): readonly OrgRoles[] {
   const authorizedProject = cx.store.state(cx, project, projectId)
   if (!isProjectThere(authorizedProject)) return []
   return activeAuthorizations(cx, userId, projectId).map((each) => ({
@@ -55,9 +57,9 @@ export type ProjectAccess = {
 }
 
 /**
- * Whether a user may sign in to the applications of a project, as the project asks for it: their
- * organisation must have the project, and they or one of their groups must be authorized on it. Who
- * was given roles that are all gone is authorized no more.
+ * Whether a user can sign in to the applications of a project, by the project's checks: the user's
+ * organization must have the project, and the user or one of their groups must be authorized on it.
+ * An authorization whose roles were all removed from the project no longer applies.
  */
 export function checkProjectAccess(cx: Cx, userId: string, projectId: string): ProjectAccess {
   const authorizedProject = cx.store.state(cx, project, projectId)
@@ -70,7 +72,9 @@ export function checkProjectAccess(cx: Cx, userId: string, projectId: string): P
     each.roleKeys.length === 0 || currentKeysOf(cx, authorizedProject, each).length > 0
   const hasRoles =
     activeAuthorizations(cx, userId, projectId).some(isActive) ||
-    heldByGroups(cx, userId, projectId).some(({ isEmpty, keys }) => isEmpty || keys.length > 0)
+    listRolesFromGroups(cx, userId, projectId).some(
+      ({ hasNoRoles, keys }) => hasNoRoles || keys.length > 0,
+    )
   return { answer: hasRoles ? "yes" : "no roles", hasProject: hasIt, hasRoles }
 }
 

@@ -10,18 +10,23 @@ import { group } from "../group/index.ts"
 import { permissionsOn, stateReader, type Target } from "../member/index.ts"
 import { org } from "../org/index.ts"
 import { project } from "../project/index.ts"
-import { type EffectiveRoles, effectiveRolesOf } from "./effective.ts"
-import { shownGroupRoles } from "./group/view.ts"
+import { type EffectiveRoles, listEffectiveRoles } from "./effective.ts"
+import { listGroupRolesOf } from "./group/view.ts"
 import { listRolesOf } from "./view.ts"
 
-/** What users may do on projects now, and by whom or by which group. */
+/**
+ * The project roles that users have now, with the organization or group that they have them from.
+ */
 export const v2effective = bindHandlers<Cx>()(AuthorizationService, {
-  listEffectiveRoles: (req, cx) => list(cx, req),
+  listEffectiveRoles: (req, cx) => listRoles(cx, req),
 })
 
-function list(cx: Cx, { userId, projectId, pagination: requested }: ListEffectiveRolesRequest) {
-  const all = effectiveRolesOf(cx, userId, projectId).filter(
-    (each) => isOwn(cx, userId) || canRead(cx, each),
+function listRoles(
+  cx: Cx,
+  { userId, projectId, pagination: requested }: ListEffectiveRolesRequest,
+) {
+  const all = listEffectiveRoles(cx, userId, projectId).filter(
+    (each) => isCaller(cx, userId) || canRead(cx, each),
   )
   const found = paginate(cx, all, {
     page: parsePage(requested),
@@ -34,10 +39,10 @@ function list(cx: Cx, { userId, projectId, pagination: requested }: ListEffectiv
   }
 }
 
-const isOwn = ({ caller }: Cx, userId: string): boolean =>
+const isCaller = ({ caller }: Cx, userId: string): boolean =>
   caller.kind === "user" && caller.userId === userId
 
-/** Whether the caller could find it in the list of authorizations. */
+/** Whether the caller can see the authorization in the list of authorizations. */
 function canRead(cx: Cx, { projectId, grantId }: EffectiveRoles): boolean {
   const { caller } = cx
   if (caller.kind !== "user") return caller.kind === "system"
@@ -51,11 +56,11 @@ function canRead(cx: Cx, { projectId, grantId }: EffectiveRoles): boolean {
 function toEffectiveRoles(cx: Cx, each: EffectiveRoles) {
   const { projectId, orgId, authorizationId, groupId, keys } = each
   const { name, orgId: organizationId } = cx.store.state(cx, project, projectId)
-  const shown = groupId ? shownGroupRoles(cx, authorizationId) : listRolesOf(cx, authorizationId)
+  const roles = groupId ? listGroupRolesOf(cx, authorizationId) : listRolesOf(cx, authorizationId)
   return {
     project: { id: projectId, name, organizationId },
     organization: { id: orgId, name: cx.store.state(cx, org, orgId).name },
-    roles: shown.filter(({ key }) => keys.includes(key)),
+    roles: roles.filter(({ key }) => keys.includes(key)),
     authorizationId,
     ...(groupId && { group: { id: groupId, name: cx.store.state(cx, group, groupId).name } }),
   }

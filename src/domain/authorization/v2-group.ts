@@ -17,18 +17,18 @@ import {
 } from "../../protocol/api/response.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import {
-  changeGroupAuthorization,
   createGroupAuthorization,
   removeGroupAuthorization,
+  updateGroupAuthorization,
 } from "./group/commands.ts"
-import { type GroupAuthorizationRow, groupAuthorizations, shownGroupRoles } from "./group/view.ts"
+import { type GroupAuthorizationRow, groupAuthorizations, listGroupRolesOf } from "./group/view.ts"
 
-/** Project roles of groups. */
+/** Authorizations of groups. */
 export const v2group = bindHandlers<Cx>()(AuthorizationService, {
-  listGroupAuthorizations: (req, cx) => list(cx, req),
-  createGroupAuthorization: (req, cx) => create(cx, req),
+  listGroupAuthorizations: (req, cx) => listAuthorizations(cx, req),
+  createGroupAuthorization: (req, cx) => createFromRequest(cx, req),
   updateGroupAuthorization: async (req, cx) => {
-    const { changed } = await changeGroupAuthorization(cx, req.id, req.roleKeys)
+    const { changed } = await updateGroupAuthorization(cx, req.id, req.roleKeys)
     return { changeDate: toTimestamp(changed) }
   },
   deleteGroupAuthorization: async (req, cx) => {
@@ -37,7 +37,7 @@ export const v2group = bindHandlers<Cx>()(AuthorizationService, {
   },
 })
 
-async function create(cx: Cx, req: CreateGroupAuthorizationRequest) {
+async function createFromRequest(cx: Cx, req: CreateGroupAuthorizationRequest) {
   const { groupId, projectId, organizationId: orgId, roleKeys } = req
   const id = cx.ids.next()
   const { created } = await createGroupAuthorization(cx, id, {
@@ -49,7 +49,7 @@ async function create(cx: Cx, req: CreateGroupAuthorizationRequest) {
   return { id, creationDate: toTimestamp(created) }
 }
 
-async function list(cx: Cx, req: ListGroupAuthorizationsRequest) {
+async function listAuthorizations(cx: Cx, req: ListGroupAuthorizationsRequest) {
   const found = await search<GroupAuthorizationRow>(cx, groupAuthorizations, {
     page: parsePage(req.pagination),
     sort: valueOfEnum(columns, req.sortingColumn),
@@ -99,5 +99,5 @@ const toGroupAuthorization = (cx: Cx, row: GroupAuthorizationRow) => ({
   project: { id: row.project, name: row.project_name, organizationId: row.project_org },
   organization: { id: row.org, name: row.org_name },
   group: { id: row.group_id, name: row.group_name },
-  roles: [...shownGroupRoles(cx, row.id)],
+  roles: [...listGroupRolesOf(cx, row.id)],
 })

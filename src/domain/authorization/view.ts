@@ -78,12 +78,12 @@ export const authorizationView = view<
         project_org: data.projectOrgId ?? owner,
         user_id: data.userId,
         grant_id: data.grantId,
-        ...rolesOfEvent(data),
+        ...roleColumnsOf(data),
         state: "active",
         created: time,
         changed: time,
       }),
-    "user.grant.changed": (db, event) => updateRow(db, event, rolesOfEvent(event.data)),
+    "user.grant.changed": (db, event) => updateRow(db, event, roleColumnsOf(event.data)),
     "user.grant.deactivated": (db, event) => updateRow(db, event, { state: "inactive" }),
     "user.grant.reactivated": (db, event) => updateRow(db, event, { state: "active" }),
     "user.grant.removed": (db, { id }) => authorizationTable.remove(db, { id }),
@@ -93,8 +93,8 @@ export const authorizationView = view<
   },
 })
 
-/** The roles of an event as the tables of authorizations have them. */
-export const rolesOfEvent = ({ roleKeys, rolesVersion, grantVersion = 0 }: VersionedRoles) => ({
+/** The columns of the authorization tables that contain the roles of an event. */
+export const roleColumnsOf = ({ roleKeys, rolesVersion, grantVersion = 0 }: VersionedRoles) => ({
   role_keys: roleKeys,
   roles_version: rolesVersion,
   grant_version: grantVersion,
@@ -160,14 +160,16 @@ export const hasRoleFilter = (filters: readonly Filter[]): Filter => ({
   where: { all: filters },
 })
 
-/** Selects the roles of an authorization of a table by that name. */
-export const shownRolesSql = (authorizations: "authorizations" | "group_authorizations") =>
+/** Selects the roles of an authorization from one of the tables. */
+export const rolesOfAuthorizationSql = (
+  authorizations: "authorizations" | "group_authorizations",
+) =>
   `SELECT r.role_key AS key, r.display_name AS displayName, r.role_group AS "group"
    FROM ${currentRoles(authorizations)}
    WHERE a.instance = $instance AND a.id = $authorizationId AND ${isGranted}`
 
 const selectRoles = statement<{ key: string; displayName: string; group: string }>(
-  shownRolesSql("authorizations"),
+  rolesOfAuthorizationSql("authorizations"),
 )
 
 /** The current roles of an authorization, with their names. */

@@ -62,7 +62,7 @@ export type UpdateGroupInput = {
 }
 
 /** Updates the fields that are present; no-op if they are unchanged. */
-export const changeGroup = group.command<UpdateGroupInput>((state, input) => {
+export const updateGroupDetails = group.command<UpdateGroupInput>((state, input) => {
   requireExists(state)
   const name = input.name === undefined ? state.name : parseDisplayName("name", input.name)
   const description =

@@ -1,8 +1,8 @@
 import { type Cx, cacheQueryByKey, type DecisionContext, statement } from "../../store/index.ts"
 import { groupNestingView, groupUserView } from "./view.ts"
 
-// UNION finds each group once, so the walk also ends where groups contain each other.
-const effective = statement<{ id: string }>(
+// UNION returns each group once, so that the recursion ends even if groups contain each other.
+const groupsOfUser = statement<{ id: string }>(
   `WITH RECURSIVE reached(id) AS (
      SELECT group_id FROM group_users WHERE instance = $instance AND user_id = $userId
      UNION
@@ -13,23 +13,22 @@ const effective = statement<{ id: string }>(
 )
 
 /**
- * IDs of all groups that a user is in, directly or through groups in groups, each once and in the
- * order of the IDs. All belong to the user's organization. Reads what was written last, so a change
- * of a membership applies to the next call.
+ * IDs of all groups that a user is in, directly or through other groups, each once and sorted. All
+ * belong to the user's organization. Includes the latest membership changes.
  */
 export const effectiveGroupIds = cacheQueryByKey(
-  (cx, userId): readonly string[] => cx.store.all(cx, effective, { userId }).map(({ id }) => id),
+  (cx, userId): readonly string[] => cx.store.all(cx, groupsOfUser, { userId }).map(({ id }) => id),
   groupUserView,
   groupNestingView,
 )
 
-/** The same from the rows before a step. */
-export const effectiveGroupsIn = (
+/** Like `effectiveGroupIds`, as of before the transaction. */
+export const effectiveGroupIdsIn = (
   read: Pick<DecisionContext, "rows">,
   userId: string,
-): readonly string[] => read.rows(effective, { userId }).map(({ id }) => id)
+): readonly string[] => read.rows(groupsOfUser, { userId }).map(({ id }) => id)
 
-const users = statement<{ id: string }>(
+const usersInGroup = statement<{ id: string }>(
   `WITH RECURSIVE nested(id) AS (
      SELECT id FROM groups WHERE instance = $instance AND id = $groupId
      UNION
@@ -40,8 +39,8 @@ const users = statement<{ id: string }>(
      JOIN group_users u ON u.instance = $instance AND u.group_id = r.id`,
 )
 
-/** IDs of all users of a group, directly or through groups in it, each once. */
+/** IDs of all users of a group, directly or through groups that it contains, each once. */
 export const usersOfGroup = (
   cx: Pick<Cx, "store" | "instance">,
   groupId: string,
-): readonly string[] => cx.store.all(cx, users, { groupId }).map(({ id }) => id)
+): readonly string[] => cx.store.all(cx, usersInGroup, { groupId }).map(({ id }) => id)

@@ -2,51 +2,54 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { groupNesting, withContainers } from "./nesting.ts"
 
-/** A change of a group that assigns its roles to users or removes them. */
-type GroupChange = {
-  /** The group and all groups that contain it: the roles of each are assigned or removed. */
+/** A change to a group that gives its roles to users or takes them away. */
+type GroupRolesChange = {
+  /** The group and all groups that contain it; users receive or lose the roles of each. */
   readonly groupIds: readonly string[]
-  /** The users who get the roles; empty if the change removes roles. */
+  /** The users who receive the roles; empty if users lose them. */
   readonly userIds: readonly string[]
-  /** Credentials of these users that others created and the caller confirms. */
+  /** Credentials of these users that others created and that the caller confirms. */
   readonly confirmed: readonly string[]
 }
 
-type Guard = (tx: Transaction, change: GroupChange) => void
+type GroupChangeCheck = (tx: Transaction, change: GroupRolesChange) => void
 
-const guards: Guard[] = []
+const groupChangeChecks: GroupChangeCheck[] = []
 
-/** Registers a check of group changes. Modules that assign roles to groups have one each. */
-export function guardGroups(guard: Guard): void {
-  guards.push(guard)
+/** Registers a check of group changes, one for each module that assigns roles to groups. */
+export function registerGroupChangeCheck(check: GroupChangeCheck): void {
+  groupChangeChecks.push(check)
 }
 
-export type GroupUsers = Pick<GroupChange, "userIds" | "confirmed">
-type GuardedGroup = { readonly orgId: string; readonly groupId: string }
+export type GroupUsersInput = Pick<GroupRolesChange, "userIds" | "confirmed">
+type GroupReference = { readonly orgId: string; readonly groupId: string }
 
-/** Throws if the caller can't assign and remove the roles of a group. */
+/** Throws if the caller can't assign or remove the roles of a group. */
 export function checkGroupChange(
   tx: Transaction,
-  { orgId, groupId }: GuardedGroup,
-  { userIds, confirmed }: GroupUsers = { userIds: [], confirmed: [] },
+  { orgId, groupId }: GroupReference,
+  { userIds, confirmed }: GroupUsersInput = { userIds: [], confirmed: [] },
 ): void {
-  if (guards.length === 0) throw new Error("no module checks changes of groups")
+  if (groupChangeChecks.length === 0) throw new Error("no check of group changes is registered")
   const groupIds = withContainers(tx.state(groupNesting, orgId), groupId)
-  for (const guard of guards) guard(tx, { groupIds, userIds, confirmed })
+  for (const check of groupChangeChecks) check(tx, { groupIds, userIds, confirmed })
 }
 
-const usersAtOnce = 50
+const batchSize = 50
 
-/** Checks many users in transactions that append nothing, so that other requests can run. */
-export async function forUsers(
+/**
+ * Checks many users in several transactions without events, so that other requests can run between
+ * them.
+ */
+export async function checkUsersInBatches(
   cx: Cx,
   userIds: readonly string[],
-  decide: (tx: Transaction, userIds: readonly string[]) => void,
+  checkBatch: (tx: Transaction, userIds: readonly string[]) => void,
 ): Promise<void> {
   const call = { ...cx, expectedVersion: undefined }
-  for (let at = 0; at < userIds.length; at += usersAtOnce) {
-    const some = userIds.slice(at, at + usersAtOnce)
-    await cx.store.transact(call, (tx) => decide(tx, some))
+  for (let start = 0; start < userIds.length; start += batchSize) {
+    const batch = userIds.slice(start, start + batchSize)
+    await cx.store.transact(call, (tx) => checkBatch(tx, batch))
     await nextTurn()
   }
 }

@@ -4,15 +4,15 @@ import { groupNesting } from "./nesting.ts"
 import { groupChain, groupNestingView, groupUserView, groupView } from "./view.ts"
 
 export { createGroup, ensureGroup, findGroupByName } from "./commands.ts"
-export { effectiveGroupIds, effectiveGroupsIn, usersOfGroup } from "./effective.ts"
-export { forUsers, guardGroups } from "./guard.ts"
+export { effectiveGroupIds, effectiveGroupIdsIn, usersOfGroup } from "./effective.ts"
+export { checkUsersInBatches, registerGroupChangeCheck } from "./guard.ts"
 export { addToGroup, addUserToGroup, groupUser, removeFromGroup } from "./member.ts"
 export { deleteGroup } from "./member-group.ts"
 export { type GroupEvent, group } from "./model.ts"
 export { groupNesting } from "./nesting.ts"
 export { groupNamesOfUser } from "./view.ts"
 
-/** The views that tell which groups a user is in. */
+/** The views that determine which groups a user is in. */
 export const membershipViews = [groupUserView, groupNestingView] as const
 
 /** Everything that this module registers with the server. */

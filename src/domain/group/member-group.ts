@@ -1,7 +1,12 @@
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { changeGroup, groupNotFoundError, removeGroup, type UpdateGroupInput } from "./commands.ts"
+import {
+  groupNotFoundError,
+  removeGroup,
+  type UpdateGroupInput,
+  updateGroupDetails,
+} from "./commands.ts"
 import { usersOfGroup } from "./effective.ts"
-import { checkGroupChange, forUsers, type GroupUsers } from "./guard.ts"
+import { checkGroupChange, checkUsersInBatches, type GroupUsersInput } from "./guard.ts"
 import { tooManyMembersError } from "./member.ts"
 import { group } from "./model.ts"
 import {
@@ -13,71 +18,82 @@ import {
   withNested,
 } from "./nesting.ts"
 
-/** The maximum number of groups in one call. */
+/** Maximum number of groups in one call. */
 const groupsMax = 100
 
 /**
- * Adds groups of its organization to a group, all or none; members are left as they are. Rejects
- * cycles, chains that are too long, and groups with roles that the caller can't assign. Returns
- * when the members last changed, ms UTC.
+ * Adds groups of the same organization to a group, all or none; existing members are ignored.
+ * Rejects cycles, chains that are too long, and groups with roles that the caller can't assign.
+ * Returns when the members last changed, ms UTC.
  */
 export async function addGroupsToGroup(
   cx: Cx,
   groupId: string,
-  { groupIds, confirmed }: { readonly groupIds: readonly string[] } & Pick<GroupUsers, "confirmed">,
+  {
+    groupIds,
+    confirmed,
+  }: { readonly groupIds: readonly string[] } & Pick<GroupUsersInput, "confirmed">,
 ): Promise<number> {
-  await confirmUsers(cx, groupId, { groupIds, confirmed })
-  return changeNesting(cx, groupId, groupIds, (tx, orgId) => {
+  await requireConfirmedUsers(cx, groupId, { groupIds, confirmed })
+  return changeMembers(cx, groupId, groupIds, (tx, orgId) => {
     const added = [...new Set(groupIds)].filter((id) => !isMember(tx, { orgId, groupId }, id))
     for (const memberGroupId of added) {
-      mustBeGroupOf(tx, orgId, memberGroupId)
+      requireGroupOfOrg(tx, orgId, memberGroupId)
       checkNesting(tx.state(groupNesting, orgId), { groupId, memberGroupId })
-      append(tx, orgId, { type: "group.group.added", data: { groupId, memberGroupId } })
+      appendNesting(tx, orgId, { type: "group.group.added", data: { groupId, memberGroupId } })
     }
     if (added.length > 0) checkGroupChange(tx, { orgId, groupId })
     return added.length > 0
   })
 }
 
-/** Throws if users of the member groups have credentials that must be confirmed first. */
-async function confirmUsers(
+/** Throws if users of the member groups have unconfirmed credentials that others created. */
+async function requireConfirmedUsers(
   cx: Cx,
   groupId: string,
-  { groupIds, confirmed }: { readonly groupIds: readonly string[] } & Pick<GroupUsers, "confirmed">,
+  {
+    groupIds,
+    confirmed,
+  }: { readonly groupIds: readonly string[] } & Pick<GroupUsersInput, "confirmed">,
 ): Promise<void> {
   const { orgId } = cx.store.state(cx, group, groupId)
-  const own = groupIds.slice(0, groupsMax).filter((id) => {
+  const orgGroupIds = groupIds.slice(0, groupsMax).filter((id) => {
     return cx.store.state(cx, group, id).orgId === orgId
   })
-  const userIds = [...new Set(own.flatMap((id) => usersOfGroup(cx, id)))]
-  await forUsers(cx, userIds, (tx, some) =>
-    checkGroupChange(tx, { orgId, groupId }, { userIds: some, confirmed }),
+  const userIds = [...new Set(orgGroupIds.flatMap((id) => usersOfGroup(cx, id)))]
+  await checkUsersInBatches(cx, userIds, (tx, batch) =>
+    checkGroupChange(tx, { orgId, groupId }, { userIds: batch, confirmed }),
   )
 }
 
-function mustBeGroupOf(tx: Transaction, orgId: string, id: string): void {
-  const other = tx.state(group, id)
-  if (other.status !== "active" || other.orgId !== orgId) throw groupNotFoundError()
+function requireGroupOfOrg(tx: Transaction, orgId: string, id: string): void {
+  const memberGroup = tx.state(group, id)
+  if (memberGroup.status !== "active" || memberGroup.orgId !== orgId) throw groupNotFoundError()
 }
 
-/** Removes groups from a group; groups that aren't members are ignored. Rejects as above. */
-export const removeGroupsFromGroup = (cx: Cx, groupId: string, ids: readonly string[]) =>
-  changeNesting(cx, groupId, ids, (tx, orgId) => {
-    const removed = [...new Set(ids)].filter((id) => isMember(tx, { orgId, groupId }, id))
+/**
+ * Removes groups from a group; groups that aren't members are ignored. Rejects groups with roles
+ * that the caller can't remove. Returns when the members last changed, ms UTC.
+ */
+export const removeGroupsFromGroup = (cx: Cx, groupId: string, memberGroupIds: readonly string[]) =>
+  changeMembers(cx, groupId, memberGroupIds, (tx, orgId) => {
+    const removed = [...new Set(memberGroupIds)].filter((id) =>
+      isMember(tx, { orgId, groupId }, id),
+    )
     if (removed.length > 0) checkGroupChange(tx, { orgId, groupId })
     for (const memberGroupId of removed) {
-      append(tx, orgId, { type: "group.group.removed", data: { groupId, memberGroupId } })
+      appendNesting(tx, orgId, { type: "group.group.removed", data: { groupId, memberGroupId } })
     }
     return removed.length > 0
   })
 
-async function changeNesting(
+async function changeMembers(
   cx: Cx,
   groupId: string,
-  ids: readonly string[],
+  memberGroupIds: readonly string[],
   change: (tx: Transaction, orgId: string) => boolean,
 ): Promise<number> {
-  if (ids.length > groupsMax) throw tooManyMembersError(groupsMax, "groups")
+  if (memberGroupIds.length > groupsMax) throw tooManyMembersError(groupsMax, "groups")
   const step = await cx.store.transact(cx, (tx) => {
     const { status, orgId } = tx.state(group, groupId)
     if (status !== "active") throw groupNotFoundError()
@@ -86,32 +102,35 @@ async function changeNesting(
   return step.value ?? step.receipt(group, groupId).changed
 }
 
-type Container = { readonly orgId: string; readonly groupId: string }
+type GroupReference = { readonly orgId: string; readonly groupId: string }
 
-const isMember = (tx: Transaction, { orgId, groupId }: Container, id: string): boolean =>
+const isMember = (tx: Transaction, { orgId, groupId }: GroupReference, id: string): boolean =>
   membersOf(tx.state(groupNesting, orgId), groupId).includes(id)
 
-const append = (tx: Transaction, orgId: string, draft: Draft<NestingEvent>) =>
+const appendNesting = (tx: Transaction, orgId: string, draft: Draft<NestingEvent>) =>
   tx.append(groupNesting, orgId, [draft], orgId)
 
-/** Updates the given fields; see `changeGroup`. Rejects groups with roles that the caller lacks. */
+/**
+ * Updates the fields that are present; see `updateGroupDetails`. Rejects groups with roles that the
+ * caller lacks.
+ */
 export async function updateGroup(cx: Cx, id: string, change: UpdateGroupInput): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const { status, orgId } = tx.state(group, id)
     if (status === "active") checkGroupChange(tx, { orgId, groupId: id })
-    changeGroup.within(tx, id, change)
+    updateGroupDetails.within(tx, id, change)
   })
   return step.receipt(group, id)
 }
 
-/** Permanently deletes a group with its memberships and roles. */
+/** Removes a group with its memberships and roles. */
 export async function deleteGroup(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
     const { status, orgId } = tx.state(group, id)
     if (status === "active") checkGroupChange(tx, { orgId, groupId: id })
     removeGroup.within(tx, id)
     if (orgId !== "" && isNested(tx, orgId, id)) {
-      append(tx, orgId, { type: "group.nesting.removed", data: { groupId: id } })
+      appendNesting(tx, orgId, { type: "group.nesting.removed", data: { groupId: id } })
     }
   })
   return step.receipt(group, id)

@@ -2,7 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Cx, type Draft, type Event, type Transaction } from "../../store/index.ts"
 import { isAbsent, user } from "../user-model/index.ts"
 import { groupNotFoundError } from "./commands.ts"
-import { checkGroupChange, type GroupUsers } from "./guard.ts"
+import { checkGroupChange, type GroupUsersInput } from "./guard.ts"
 import { group } from "./model.ts"
 
 type GroupUserPair = { readonly groupId: string; readonly userId: string }
@@ -23,35 +23,38 @@ export const groupUser = aggregate<GroupUserEvent, { readonly isIn: boolean }>({
 const usersMax = 100
 
 /**
- * Adds users of its organization to a group, all or none; users of it are left as they are. Refuses
- * groups whose roles permit more than the caller can give. Returns when the users of the group last
- * changed, ms UTC.
+ * Adds users of its organization to a group, all or none; users who are already in it are ignored.
+ * Rejects groups whose roles have permissions that the caller lacks. Returns when the users of the
+ * group last changed, ms UTC.
  */
 export const addToGroup = (
   cx: Cx,
   groupId: string,
-  { userIds, confirmed }: GroupUsers,
+  { userIds, confirmed }: GroupUsersInput,
 ): Promise<number> =>
   changeUsers(cx, groupId, userIds, (tx, orgId) => {
-    for (const userId of userIds) mustBeOf(tx, orgId, userId)
+    for (const userId of userIds) requireUserOfOrg(tx, orgId, userId)
     const added = [...new Set(userIds)].filter((userId) => !isUserIn(tx, groupId, userId))
     if (added.length > 0) checkGroupChange(tx, { orgId, groupId }, { userIds: added, confirmed })
-    for (const userId of added) append(tx, { orgId, groupId, userId })
+    for (const userId of added) appendUser(tx, { orgId, groupId, userId })
     return added.length > 0
   })
 
-/** Adds one user as a part of a step; returns whether they were not in the group before. */
+/** Adds one user within a transaction; returns false if the user was already in the group. */
 export function addUserToGroup(tx: Transaction, groupId: string, userId: string): boolean {
   const { status, orgId } = tx.state(group, groupId)
   if (status !== "active") throw groupNotFoundError()
-  mustBeOf(tx, orgId, userId)
+  requireUserOfOrg(tx, orgId, userId)
   if (isUserIn(tx, groupId, userId)) return false
   checkGroupChange(tx, { orgId, groupId }, { userIds: [userId], confirmed: [] })
-  append(tx, { orgId, groupId, userId })
+  appendUser(tx, { orgId, groupId, userId })
   return true
 }
 
-/** Removes users from a group; others are ignored. Refuses and returns as above. */
+/**
+ * Removes users from a group; users who are not in it are ignored. Rejects and returns the same as
+ * `addToGroup`.
+ */
 export const removeFromGroup = (
   cx: Cx,
   groupId: string,
@@ -86,12 +89,12 @@ const pairId = ({ groupId, userId }: GroupUserPair): string => `${groupId}/${use
 const isUserIn = (tx: Transaction, groupId: string, userId: string): boolean =>
   tx.state(groupUser, pairId({ groupId, userId })).isIn
 
-function mustBeOf(tx: Transaction, orgId: string, userId: string): void {
+function requireUserOfOrg(tx: Transaction, orgId: string, userId: string): void {
   if (isAbsent(tx.state(user, userId)) || tx.owner(user, userId) !== orgId)
     throw userNotFoundError()
 }
 
-function append(
+function appendUser(
   tx: Transaction,
   { orgId, ...pair }: GroupUserPair & { readonly orgId: string },
 ): void {
@@ -106,5 +109,5 @@ export const tooManyMembersError = (max: number, members: "users" | "groups"): F
   new Fault(
     "invalid_argument",
     `group.too_many_${members}`,
-    `at most ${max} ${members} can be added or removed in one call; make several`,
+    `at most ${max} ${members} can be added or removed in one call; make several calls`,
   )

@@ -17,7 +17,7 @@ export type Group = {
 
 const absent: Group = { status: "absent", orgId: "", name: "", description: "" }
 
-/** Users and groups of an organization, who have the roles that it has. */
+/** Users and groups of an organization; they have all roles of the group. */
 export const group = aggregate<GroupEvent, Group>({
   stream: "group",
   initial: absent,

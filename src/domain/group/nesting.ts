@@ -2,22 +2,22 @@ import { Fault } from "../../kernel/fault.ts"
 import { memoizeByObject } from "../../kernel/lru.ts"
 import { aggregate, type Event } from "../../store/index.ts"
 
-type Nesting = { readonly groupId: string; readonly memberGroupId: string }
+type GroupPair = { readonly groupId: string; readonly memberGroupId: string }
 
 export type NestingEvent =
-  | Event<"group.group.added", Nesting>
-  | Event<"group.group.removed", Nesting>
-  /** The group was deleted: it is a member of no group and has no groups as members. */
+  | Event<"group.group.added", GroupPair>
+  | Event<"group.group.removed", GroupPair>
+  /** The group was removed: it is no longer a member of groups, and no longer has members. */
   | Event<"group.nesting.removed", { readonly groupId: string }>
 
 export type GroupNesting = {
-  /** IDs of member groups, by the ID of the group that contains them. */
+  /** IDs of member groups, by the ID of the group that contains them directly. */
   readonly memberGroups: Readonly<Record<string, readonly string[]>>
 }
 
 /**
- * Which groups of an organization are members of which; its ID is that of the organization. One
- * stream contains all of them, so that concurrent changes are checked against each other.
+ * The member groups of an organization's groups. Each organization has one stream, with the
+ * organization's ID, so that concurrent changes are checked against each other.
  */
 export const groupNesting = aggregate<NestingEvent, GroupNesting>({
   stream: "group_nesting",
@@ -32,13 +32,13 @@ export const groupNesting = aggregate<NestingEvent, GroupNesting>({
       },
     }),
     "group.group.removed": (state, { data: { groupId, memberGroupId } }) =>
-      without(state, (group, member) => group === groupId && member === memberGroupId),
+      withoutMembers(state, (group, member) => group === groupId && member === memberGroupId),
     "group.nesting.removed": (state, { data: { groupId } }) =>
-      without(state, (group, member) => group === groupId || member === groupId),
+      withoutMembers(state, (group, member) => group === groupId || member === groupId),
   },
 })
 
-function without(
+function withoutMembers(
   { memberGroups }: GroupNesting,
   isRemoved: (groupId: string, memberGroupId: string) => boolean,
 ): GroupNesting {
@@ -49,40 +49,49 @@ function without(
   return { memberGroups: Object.fromEntries(remaining) }
 }
 
-/** IDs of the groups that are members of a group themselves, not through others. */
+/** IDs of the groups that are direct members of a group. */
 export const membersOf = ({ memberGroups }: GroupNesting, groupId: string): readonly string[] =>
   Object.hasOwn(memberGroups, groupId) ? (memberGroups[groupId] ?? []) : []
 
-/** The number of memberships of groups in groups in an organization. */
+/** The number of memberships of groups in other groups within an organization. */
 const nestingCount = ({ memberGroups }: GroupNesting): number =>
   Object.values(memberGroups).reduce((sum, ids) => sum + ids.length, 0)
 
-const containers = memoizeByObject(({ memberGroups }: GroupNesting) => {
-  const found = new Map<string, string[]>()
+const containersByGroup = memoizeByObject(({ memberGroups }: GroupNesting) => {
+  const result = new Map<string, string[]>()
   for (const [groupId, ids] of Object.entries(memberGroups)) {
-    for (const id of ids) found.set(id, [...(found.get(id) ?? []), groupId])
+    for (const id of ids) result.set(id, [...(result.get(id) ?? []), groupId])
   }
-  return found
+  return result
 })
 
-/** IDs of a group and of all groups that it is in, directly or through others, each once. */
+/**
+ * IDs of a group and of all groups that contain it, directly or through other groups, each once.
+ */
 export const withContainers = (nesting: GroupNesting, groupId: string): readonly string[] =>
-  reachable(groupId, (id) => containers(nesting).get(id) ?? [])
+  reachableGroups(groupId, (id) => containersByGroup(nesting).get(id) ?? [])
 
-/** IDs of a group and of all groups that are in it, directly or through others, each once. */
+/**
+ * IDs of a group and of all groups that it contains, directly or through other groups, each once.
+ */
 export const withNested = (nesting: GroupNesting, groupId: string): readonly string[] =>
-  reachable(groupId, (id) => membersOf(nesting, id))
+  reachableGroups(groupId, (id) => membersOf(nesting, id))
 
-function reachable(groupId: string, next: (id: string) => readonly string[]): readonly string[] {
+function reachableGroups(
+  groupId: string,
+  next: (id: string) => readonly string[],
+): readonly string[] {
   const visited = new Set([groupId])
   for (const id of visited) for (const other of next(id)) visited.add(other)
   return [...visited]
 }
 
-/** The maximum number of groups in a chain of nested groups. */
+/** Maximum number of groups in a chain of nested groups. */
 export const depthMax = 5
 
-/** The number of groups in the longest chain that begins with a group; `depthMax` + 1 for more. */
+/**
+ * The number of groups in the longest chain that starts at a group; `depthMax` + 1 if it is longer.
+ */
 function chainLength(groupId: string, next: (id: string) => readonly string[]): number {
   let level = new Set([groupId])
   let length = 0
@@ -93,23 +102,23 @@ function chainLength(groupId: string, next: (id: string) => readonly string[]): 
   return length
 }
 
-/** The maximum number of memberships of groups in groups: one stream contains all of them. */
+/** Maximum number of memberships of groups in groups, because one stream contains all of them. */
 const nestingsMax = 10_000
 
-/** Throws if a new member would create a cycle, a chain that is too long, or exceed the limit. */
-export function checkNesting(nesting: GroupNesting, { groupId, memberGroupId }: Nesting): void {
+/** Throws if a new member would create a cycle, exceed the maximum depth, or exceed the limit. */
+export function checkNesting(nesting: GroupNesting, { groupId, memberGroupId }: GroupPair): void {
   if (nestingCount(nesting) >= nestingsMax) throw tooManyNestingsError()
   if (withContainers(nesting, groupId).includes(memberGroupId)) {
     const message = "a group can't be a member of itself, directly or through other groups"
     throw new Fault("failed_precondition", "group.cycle", message)
   }
-  const above = chainLength(groupId, (id) => containers(nesting).get(id) ?? [])
+  const above = chainLength(groupId, (id) => containersByGroup(nesting).get(id) ?? [])
   const below = chainLength(memberGroupId, (id) => membersOf(nesting, id))
   if (above + below <= depthMax) return
   throw new Fault(
     "failed_precondition",
     "group.too_deep",
-    `groups can be nested at most ${depthMax} deep`,
+    `groups can be nested at most ${depthMax} levels deep`,
   )
 }
 
@@ -117,5 +126,5 @@ const tooManyNestingsError = () =>
   new Fault(
     "resource_exhausted",
     "group.too_many_nestings",
-    `the groups of an organization can contain at most ${nestingsMax} groups altogether`,
+    `the groups of an organization can contain at most ${nestingsMax} groups in total`,
   )

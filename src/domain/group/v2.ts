@@ -37,7 +37,7 @@ import {
   getGroup,
   groups,
   groupUsers,
-  hasMemberGroup,
+  hasMemberGroupFilter,
   hasUserFilter,
   type MemberGroupRow,
   memberGroups,
@@ -61,7 +61,7 @@ export const v2 = bindHandlers<Cx>()(GroupService, {
   removeUsersFromGroup: async ({ id, userIds }, cx) => ({
     changeDate: toTimestamp(await removeFromGroup(cx, id, userIds)),
   }),
-  listMemberGroups: (req, cx) => listMembers(cx, req),
+  listMemberGroups: (req, cx) => listMemberGroups(cx, req),
   addGroupsToGroup: async ({ id, groupIds, confirmedCredentials: confirmed }, cx) => ({
     changeDate: toTimestamp(await addGroupsToGroup(cx, id, { groupIds, confirmed })),
   }),
@@ -109,7 +109,7 @@ function filterOf(cx: Cx, { filter }: GroupsSearchFilter): Filter {
     case "effectiveUserId":
       return { oneOf: "id", values: effectiveGroupIds(cx, filter.value.id) }
     case "memberGroupId":
-      return hasMemberGroup(filter.value.id)
+      return hasMemberGroupFilter(filter.value.id)
     default:
       throw filterMissingError()
   }
@@ -158,12 +158,12 @@ const toUser = (cx: Cx, row: GroupUserRow) => ({
   creationDate: toTimestamp(row.created),
 })
 
-async function listMembers(cx: Cx, req: ListMemberGroupsRequest) {
+async function listMemberGroups(cx: Cx, req: ListMemberGroupsRequest) {
   const found = await search<MemberGroupRow>(cx, memberGroups, {
     page: parsePage(req.pagination),
     filters: req.filters.map(memberFilterOf),
   })
-  return { pagination: toPagination(found), memberGroups: found.rows.map(toMember) }
+  return { pagination: toPagination(found), memberGroups: found.rows.map(toMemberGroup) }
 }
 
 function memberFilterOf({ filter }: MemberGroupsSearchFilter): Filter {
@@ -179,7 +179,7 @@ function memberFilterOf({ filter }: MemberGroupsSearchFilter): Filter {
   }
 }
 
-const toMember = (row: MemberGroupRow) => ({
+const toMemberGroup = (row: MemberGroupRow) => ({
   groupId: row.group_id,
   memberGroupId: row.member_id,
   name: row.name,

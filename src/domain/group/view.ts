@@ -99,7 +99,7 @@ const nestingTable = table(
   {
     id: text(),
     group_id: text(),
-    /** The group that is a member of it. */
+    /** The group that is the member. */
     member_id: text(),
     org: text(),
     created: integer(),
@@ -115,13 +115,13 @@ const nestingTable = table(
   },
 )
 
-/** A group in a group as listed, with its name; `created` is since when, ms UTC. */
+/** A listed member group, with its name; `created` is when it was added, ms UTC. */
 export type MemberGroupRow = RowOf<typeof nestingTable> & { readonly name: string }
 
 const nestingId = (groupId: string, memberGroupId: string): string =>
   [groupId, memberGroupId].map(encodeURIComponent).join("/")
 
-/** Which groups are members of which. */
+/** Memberships of groups in groups. */
 export const groupNestingView = view<NestingEvent | GroupEvent | OrgEvent>({
   name: "group_nesting",
   tables: [nestingTable],
@@ -157,8 +157,8 @@ export const memberGroups = nestingTable.searchable({
   sort: "created",
 })
 
-/** Groups that a group is a member of itself, not through others. */
-export const hasMemberGroup = (memberGroupId: string): Filter => ({
+/** Groups that a group is a direct member of. */
+export const hasMemberGroupFilter = (memberGroupId: string): Filter => ({
   in: "id",
   column: "group_id",
   of: { table: "group_groups", columns: ["group_id", "member_id"] },

@@ -22,7 +22,7 @@ export async function findMemberEvent(
   return findLastRoleEvent(cx, member, memberId(level, id, userId))
 }
 
-/** What gave the roles of an authorization, of a user or of a group. */
+/** The event that last set the roles of an authorization, of a user or of a group. */
 export const findAuthorizationEvent = (
   cx: Cx,
   id: string,

@@ -1,7 +1,7 @@
 import type { AnyEvent, Cx, PersistedEvent } from "../../store/index.ts"
 import { findClient } from "../app/index.ts"
 import { instance } from "../instance/index.ts"
-import { mayReadUser, permissionsOn, stateReader, type Target } from "../member/index.ts"
+import { canReadUser, permissionsOn, stateReader, type Target } from "../member/index.ts"
 import { auditLogRetention } from "../quota/index.ts"
 import { displayNames, findProfile } from "../user-lookup/index.ts"
 import { type UserEvent, user } from "../user-model/index.ts"
@@ -55,7 +55,7 @@ const selfServiceTypes: ReadonlySet<string> = new Set<UserEvent["type"]>([
 /** The editor with their current names; former names are erased with the user. */
 function editorOf(cx: Cx, id: string): Editor {
   const home = cx.store.receipt(cx, user, id)?.owner
-  const known = home !== undefined && mayReadUser(cx, id, home) ? findProfile(cx, id) : undefined
+  const known = home !== undefined && canReadUser(cx, id, home) ? findProfile(cx, id) : undefined
   if (home === undefined || !known) return { id, name: "", loginName: "", picture: "" }
   const { preferredLoginName } = displayNames(cx, { user_name: known.userName, org: home })
   const { name, picture } = known

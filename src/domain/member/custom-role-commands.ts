@@ -2,7 +2,7 @@ import { Fault, fieldError } from "../../kernel/fault.ts"
 import { parseDisplayName } from "../../kernel/text/identifier.ts"
 import type { Cx } from "../../store/index.ts"
 import { customRoles, findCustomRole, stateReader } from "./custom-role.ts"
-import { confirmUsersWith } from "./group/confirm.ts"
+import { requireConfirmedUsersWith } from "./group/confirm.ts"
 import type { Target } from "./model.ts"
 import { findMissingPermission, type Reader, roleTooHighError } from "./permission.ts"
 import { promotionsOf, requireConfirmed } from "./promotion.ts"
@@ -61,10 +61,10 @@ type UpdateRoleInput = {
  * credentials that others set. Returns the time of the last change, ms UTC.
  */
 export async function updateRole(cx: Cx, input: UpdateRoleInput): Promise<number> {
-  const before = findCustomRole(cx.store.state(cx, customRoles, cx.instance), input.key)
-  const permissions = input.permissions.filter((each) => !before?.permissions.includes(each))
+  const previous = findCustomRole(cx.store.state(cx, customRoles, cx.instance), input.key)
+  const permissions = input.permissions.filter((each) => !previous?.permissions.includes(each))
   requireAllPermissions({ ...stateReader(cx), caller: cx.caller, authors: cx.authors }, permissions)
-  await confirmUsersWith(cx, input.key, { permissions, confirmed: input.confirmed ?? [] })
+  await requireConfirmedUsersWith(cx, input.key, { permissions, confirmed: input.confirmed ?? [] })
   const step = await cx.store.transact(cx, (tx) => {
     const existing = findCustomRole(tx.state(customRoles, tx.instance), input.key)
     if (!existing) throw roleNotFoundError(input.key)
@@ -169,8 +169,8 @@ const roleInUseError = () =>
   new Fault(
     "failed_precondition",
     "role.in_use",
-    "a user or a group still has a role with this key: see ListAdministrators and " +
-      "ListGroupAdministrators",
+    "the role is still assigned to a user or a group; ListAdministrators and " +
+      "ListGroupAdministrators show the assignments",
   )
 
 const tooManyRolesError = () =>

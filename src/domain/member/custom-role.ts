@@ -57,7 +57,7 @@ export const customRoles = aggregate<RoleEvent, CustomRoles>({
 export const findCustomRole = ({ roles }: CustomRoles, key: string): CustomRole | undefined =>
   Object.hasOwn(roles, key) ? roles[key] : undefined
 
-/** What looks up states of streams and rows of views: a decision, or a query by `stateReader`. */
+/** Reads states of streams and rows of views: a decision, or a query through `stateReader`. */
 export type StateReader = Pick<DecisionContext, "state" | "instance" | "rows">
 
 /** Lets a query read states like a decision. */

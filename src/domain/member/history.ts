@@ -18,7 +18,7 @@ function resourceOf(cx: Cx, level: string | undefined, resourceId: string): obje
   return { projectGrant: { projectId, organizationId } }
 }
 
-/** What the ID of a stream names, see `groupAdministratorId`. */
+/** The group and the resource of a stream; see `groupAdministratorId`. */
 function groupTargetOf({ cx, id }: Pick<Change<never, unknown>, "cx" | "id">): object {
   const [level, resourceId = "", groupId] = id.split("/").map(decodeURIComponent)
   return { groupId, resource: resourceOf(cx, level, resourceId) }

@@ -17,9 +17,9 @@ export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
 export { groupAdministrator, groupAdministratorId } from "./group/model.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
 export {
-  findMissingPermission as lackingOn,
-  mayReadUser,
-  permissionHolders,
+  canReadUser,
+  findMissingPermission,
+  listPermissionHolders,
   permissionsOn,
 } from "./permission.ts"
 export {

@@ -7,19 +7,19 @@ import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
 import { permissionsOfRole, rolePermissions, type StateReader, stateReader } from "./custom-role.ts"
 import { groupAdministrator } from "./group/model.ts"
-import { rolesByGroupsOn } from "./group/roles.ts"
+import { rolesFromGroupsOn } from "./group/roles.ts"
 import { groupsOnTarget } from "./group/view.ts"
 import { member, memberId, type Target } from "./model.ts"
 import { listAdministratorsOn, type Membership } from "./view.ts"
 
-/** Every permission of a user on a thing, by their own roles and those of their groups. */
+/** All permissions of a user on a resource, from their own roles and those of their groups. */
 export function permissionsOn(cx: Reader, target: Target, userId: string): ReadonlySet<string> {
   const heldPermissions = effectiveRolesOn(cx, withOwners(cx, target), userId)
   return new Set(heldPermissions.flatMap((role) => [...permissionsOfRole(cx, role)]))
 }
 
-/** Whether the caller can read a user: themselves, or users of the organization. */
-export function mayReadUser(cx: Cx, userId: string, homeId: string): boolean {
+/** Whether the caller can read a user. Users can always read themselves. */
+export function canReadUser(cx: Cx, userId: string, homeId: string): boolean {
   const { caller } = cx
   if (caller.kind !== "user") return false
   if (caller.userId === userId) return true
@@ -27,21 +27,21 @@ export function mayReadUser(cx: Cx, userId: string, homeId: string): boolean {
   return permissionsOn(read, { level: "org", id: homeId }, caller.userId).has("user.read")
 }
 
-/** The roles of a user on things themselves: their own and those of their groups. */
+/** The roles of a user on exactly these resources: their own and those of their groups. */
 export const effectiveRolesOn = (
   cx: Reader,
   targets: readonly Target[],
   userId: string,
 ): readonly string[] => [
   ...targets.flatMap((target) => rolesOn(cx, target, userId)),
-  ...rolesByGroupsOn(cx, targets, userId),
+  ...rolesFromGroupsOn(cx, targets, userId),
 ]
 
 /**
- * Who has a permission by a role on this very thing: users with roles of their own, the earliest
- * first, then users of groups, of which only some are listed where there are many.
+ * Users who have a permission from a role on exactly this resource: first those with roles of their
+ * own, earliest first, then users of groups, up to a maximum for each group.
  */
-export function permissionHolders(
+export function listPermissionHolders(
   cx: Cx,
   target: Pick<Membership, "level" | "id">,
   permission: string,
@@ -50,15 +50,17 @@ export function permissionHolders(
     roles.some((role) => rolePermissions(role, cx).has(permission))
   const own = listAdministratorsOn(cx, target).filter(({ roles }) => permits(roles))
   const { level } = target
-  const place = { level, targetId: level === "instance" ? "" : target.id }
-  const groups = groupsOnTarget(stateReader(cx), place).filter(({ id }) =>
+  const targetKey = { level, targetId: level === "instance" ? "" : target.id }
+  const groups = groupsOnTarget(stateReader(cx), targetKey).filter(({ id }) =>
     permits(cx.store.state(cx, groupAdministrator, id).roles),
   )
-  const users = groups.flatMap(({ groupId }) => usersOfGroup(cx, groupId).slice(0, listedMax))
+  const users = groups.flatMap(({ groupId }) =>
+    usersOfGroup(cx, groupId).slice(0, usersPerGroupMax),
+  )
   return [...new Set([...own.map(({ userId }) => userId), ...users])]
 }
 
-const listedMax = 1000
+const usersPerGroupMax = 1000
 
 export const roleTooHighError = (missing: string): Fault =>
   new Fault(
@@ -143,7 +145,7 @@ function withOwners(cx: Reader, target: Target): readonly Target[] {
   return [...ownerTargets, { level: "org", id: grantedOrgId }, target]
 }
 
-/** A user's own roles on a thing. */
+/** A user's own roles on exactly this resource. */
 export function rolesOn(cx: Reader, target: Target, userId: string): readonly string[] {
   if (target.level === "instance") {
     return memberOf(cx.state(instance, cx.instance), userId)?.roles ?? []

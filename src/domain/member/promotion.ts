@@ -6,7 +6,7 @@ import { permissionsOfRole } from "./custom-role.ts"
 import type { Target } from "./model.ts"
 import { findMissingPermission, permissionsOn } from "./permission.ts"
 import { isActiveIn } from "./rank.ts"
-import { rolesIn } from "./roles-text.ts"
+import { parseRoles } from "./roles-text.ts"
 
 /** Permissions on a resource that a user is about to receive. */
 export type Promotion = {
@@ -42,7 +42,7 @@ export const promotionsOf = (
 ): readonly Promotion[] =>
   cx.store
     .all(cx, usersWithRole, { role: `|${role}|` })
-    .filter(({ text }) => rolesIn(text).includes(role))
+    .filter(({ text }) => parseRoles(text).includes(role))
     .map(({ level, target: id, userId }) => {
       const target = targetOf(level, id)
       const heldPermissions = permissionsOn(tx, target, userId)

@@ -7,14 +7,14 @@ import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
 import { isAbsent, user } from "../user-model/index.ts"
 import { type StateReader, stateReader } from "./custom-role.ts"
-import { rolesOfGroupsAnywhere, rolesOfGroupsOf } from "./group/view.ts"
+import { rolesOfAllGroups, rolesOfOrgGroups } from "./group/view.ts"
 import {
   effectiveRolesOn,
   findMissingPermissionOfRoles,
   permissionsOn,
   type Reader,
 } from "./permission.ts"
-import { rolesIn } from "./roles-text.ts"
+import { parseRoles } from "./roles-text.ts"
 import { listMemberships, type Membership } from "./view.ts"
 
 /**
@@ -97,7 +97,10 @@ const readerOf = (read: RankReader): OwnerReader =>
         caller: read.caller,
       }
 
-/** The roles of a user and of their groups on the instance and on their own organization. */
+/**
+ * The roles that a user has on the instance and on their own organization, including those of their
+ * groups.
+ */
 function ownMemberships(read: OwnerReader, userId: string): readonly Membership[] {
   const home = read.owner(user, userId)
   const membershipsOfUser: readonly Membership[] = [
@@ -122,8 +125,8 @@ const rolesOnInstance = statement<{ level: Membership["level"]; text: string }>(
 export function outranksInstance(cx: Cx): boolean {
   const { members } = cx.store.state(cx, instance, cx.instance)
   const owners = Object.values(members).map(({ roles }) => roles)
-  const others = cx.store.all(cx, rolesOnInstance).map(({ text }) => rolesIn(text))
-  const ofGroups = rolesOfGroupsAnywhere(cx).map(({ roles }) => roles)
+  const others = cx.store.all(cx, rolesOnInstance).map(({ text }) => parseRoles(text))
+  const ofGroups = rolesOfAllGroups(cx).map(({ roles }) => roles)
   return hasAllPermissions(
     cx,
     [...owners, ...others, ...ofGroups].map((roles) => ({
@@ -153,9 +156,10 @@ const rolesOfOrgUsers = statement<Membership & { readonly text: string }>(
 )
 
 /**
- * Whether the caller outranks, "home", everybody who belongs to an organisation: whoever stops it
- * stops them. Who has stopped it counts as well, so that nobody lower starts it again. Reads
- * its administrators and the roles of its groups, however many people it has.
+ * Whether the caller outranks, "home", everyone in an organization, because deactivating the
+ * organization locks all of them out. Also compares the administrator who deactivated it, so that
+ * no one with fewer permissions can activate it again. Reads only the organization's administrators
+ * and the roles of its groups, however many users it has.
  */
 export function outranksOrg(cx: Cx, orgId: string): boolean {
   const { stoppedBy } = cx.store.state(cx, org, orgId)
@@ -166,8 +170,8 @@ export function outranksOrg(cx: Cx, orgId: string): boolean {
     .map(([, { roles }]): Membership => ({ level: "instance", id: cx.instance, roles }))
   const below = cx.store
     .all(cx, rolesOfOrgUsers, { orgId })
-    .map(({ text, ...each }) => ({ ...each, roles: rolesIn(text) }))
-  return hasAllPermissions(cx, [...ofInstance, ...below, ...rolesOfGroupsOf(cx, orgId)])
+    .map(({ text, ...each }) => ({ ...each, roles: parseRoles(text) }))
+  return hasAllPermissions(cx, [...ofInstance, ...below, ...rolesOfOrgGroups(cx, orgId)])
 }
 
 const hasAllPermissions = (cx: Cx, membershipsOfUser: readonly Membership[]): boolean =>

@@ -1,4 +1,4 @@
-/** Roles as tables have them, "|A|B|", so that one of them can be found. */
-export const rolesText = (roles: readonly string[]): string => `|${roles.join("|")}|`
+/** Roles as the tables store them, "|A|B|", so that SQL can search for one of them. */
+export const formatRoles = (roles: readonly string[]): string => `|${roles.join("|")}|`
 
-export const rolesIn = (written: string): readonly string[] => written.split("|").filter(Boolean)
+export const parseRoles = (text: string): readonly string[] => text.split("|").filter(Boolean)

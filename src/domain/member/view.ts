@@ -24,7 +24,7 @@ import { findGrantIdInOrg, type ProjectGrantEvent } from "../project-grant/index
 import type { UserEvent } from "../user-model/index.ts"
 import { groupAdministratorView, groupsWithRole, rolesByGroup } from "./group/view.ts"
 import { type MemberEvent, memberId, type Target } from "./model.ts"
-import { rolesIn, rolesText } from "./roles-text.ts"
+import { formatRoles, parseRoles } from "./roles-text.ts"
 
 /** Roles of a user on the instance, an organization, a project or a project grant. */
 export type Membership = {
@@ -49,7 +49,7 @@ export const administratorTable = table(
      * granted to.
      */
     org: text(),
-    roles: codec(rolesText, rolesIn),
+    roles: codec(formatRoles, parseRoles),
     created: integer(),
     changed: integer(),
   },
@@ -149,27 +149,27 @@ const membershipsOfUser = administratorTable.select(
 )
 
 /**
- * What a user is an administrator of, by roles of their own and those of their groups; every call
- * to the API reads it.
+ * The administrator roles of a user: their own and those of their groups. Every API call reads
+ * them.
  */
 export const listMemberships = cacheQueryByKey(
   (cx, userId): readonly Membership[] => [
-    ...ownMemberships(cx, userId),
-    ...membershipsByGroups(cx, userId),
+    ...listOwnMemberships(cx, userId),
+    ...listMembershipsFromGroups(cx, userId),
   ],
   memberView,
   groupAdministratorView,
   ...membershipViews,
 )
 
-/** What a user is an administrator of by roles of their own. */
-export const ownMemberships = (cx: Cx, userId: string): readonly Membership[] =>
+/** The administrator roles that a user has directly. */
+export const listOwnMemberships = (cx: Cx, userId: string): readonly Membership[] =>
   cx.store
     .all(cx, membershipsOfUser, { userId })
     .map(({ level, target: id, roles }) => ({ level, id, roles }))
 
-/** What the groups of a user let them administer, and by which group. */
-export function membershipsByGroups(
+/** The administrator roles that a user has through groups, with the group. */
+export function listMembershipsFromGroups(
   cx: Cx,
   userId: string,
 ): readonly (Membership & { readonly groupId: string })[] {
@@ -187,7 +187,7 @@ const administratorsOfTarget = administratorTable.select(
   "AND level = $level AND target = $target ORDER BY created LIMIT 1000",
 )
 
-/** The users who have roles of their own on something, and these; the earliest first. */
+/** The users who have roles of their own on a resource, with these roles; earliest first. */
 export const listAdministratorsOn = (cx: Cx, { level, id }: Pick<Membership, "level" | "id">) =>
   cx.store
     .all(cx, administratorsOfTarget, { level, target: id })
@@ -200,9 +200,9 @@ const anyUserWithRole = statement<{ id: string }>(
   `SELECT id FROM administrators WHERE instance = $instance AND instr(roles, $role) > 0 LIMIT 1`,
 )
 
-/** Whether a user or a group has a role, wherever. */
+/** Whether any user or group has a role, on any resource. */
 export const isRoleAssigned = (cx: Cx, key: string): boolean =>
-  cx.store.get(cx, anyUserWithRole, { role: rolesText([key]) }) !== undefined ||
+  cx.store.get(cx, anyUserWithRole, { role: formatRoles([key]) }) !== undefined ||
   groupsWithRole(cx, key).length > 0
 
 /** Names are stored in their own tables only, so listing joins them. */
@@ -250,16 +250,16 @@ export function searchAdministrators(
 ): Promise<SearchResult<AdministratorRow>> {
   const kinds: ScopesByLevel | undefined = cx.scope?.kinds
   if (!kinds) throw new Error("a search of administrators requires the scope of each level")
-  const ofPeople: Filter = {
+  const ofUsers: Filter = {
     all: [{ not: isLevel("instance") }, visibleRows(kinds.user, ["user_org"])],
   }
-  const visible: Filter = { any: [...visibleBy(kinds), ofPeople] }
+  const visible: Filter = { any: [...visibleBy(kinds), ofUsers] }
   const all: Scope = { all: true, orgs: [], projects: [], grants: [] }
   const filters = [visible, ...query.filters]
   return search<AdministratorRow>({ ...cx, scope: all }, administrators, { ...query, filters })
 }
 
-/** What is visible of each level by the permission to see its administrators. */
+/** Filters rows of each level by the permission to see its administrators. */
 export const visibleBy = (kinds: ScopesByLevel): readonly Filter[] => [
   { all: [isLevel("instance"), visibleRows(kinds.instance, [])] },
   { all: [isLevel("org"), visibleRows(kinds.org, ["org"])] },

@@ -26,10 +26,10 @@ type QuotaChange = {
 
 /** Sets the quota of a unit. Throws if nothing changes. */
 export const setQuota = quota.command<QuotaChange>((state, { unit, derive }) => {
-  const updated = derive(state.quota)
-  validateQuota({ unit, ...updated })
-  if (state.quota && isSame(state.quota, updated)) throw unchangedError("quota")
-  return [{ type: "quota.set", data: { unit, ...updated } }]
+  const requirement = derive(state.quota)
+  validateQuota({ unit, ...requirement })
+  if (state.quota && isSame(state.quota, requirement)) throw unchangedError("quota")
+  return [{ type: "quota.set", data: { unit, ...requirement } }]
 })
 
 /** Removes a quota. */
@@ -75,8 +75,8 @@ function validateNotification({ percent, callUrl }: Notification): void {
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
   if (isWeb && !url.username && !url.password && callUrl.length <= urlCharactersMax) return
   const length = `at most ${urlCharactersMax} characters`
-  const updated = `must start with https:// or http:// and have ${length}`
-  throw invalidError("quota.call_url_invalid", `call_url ${updated}`)
+  const requirement = `must start with https:// or http:// and have ${length}`
+  throw invalidError("quota.call_url_invalid", `call_url ${requirement}`)
 }
 
 function validateQuota({ intervalMs, amount, from, notifications = [] }: QuotaInput): void {

@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from "../../store/index.ts"
 import { createCode } from "../credential/index.ts"
-import { permissionHolders } from "../member/index.ts"
+import { listPermissionHolders } from "../member/index.ts"
 import { queueSignUpWaiting } from "../message/index.ts"
 import { org } from "../org/index.ts"
 import { login, policyOf } from "../policy/index.ts"
@@ -111,7 +111,9 @@ const claimKey = (tx: Transaction, orgId: string, { email }: Pick<Applicant, "em
  */
 function listAdministrators(cx: Cx, orgId: string): readonly string[] {
   const peopleOn = (level: "org" | "instance", id: string) =>
-    permissionHolders(cx, { level, id }, "user.write").filter((userId) => canBeNotified(cx, userId))
+    listPermissionHolders(cx, { level, id }, "user.write").filter((userId) =>
+      canBeNotified(cx, userId),
+    )
   const own = peopleOn("org", orgId)
   const all = own.length > 0 ? own : peopleOn("instance", cx.instance)
   return all.slice(0, recipientsMax)

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { ownRolesHeld } from "../authorization/index.ts"
+import { listOwnRolesByOrg } from "../authorization/index.ts"
 import { totpSecret } from "../factor/index.ts"
 import { ensureGroup, groupNamesOfUser } from "../group/index.ts"
 import { listMetadata } from "../user/index.ts"
@@ -131,6 +131,6 @@ function toTransferUser(
 const rolesOf = (cx: Cx, id: string, { orgId, projectId }: ImportScope): readonly string[] =>
   projectId === undefined
     ? []
-    : ownRolesHeld(cx, id, projectId)
+    : listOwnRolesByOrg(cx, id, projectId)
         .filter((stored) => stored.orgId === orgId)
         .flatMap(({ keys }) => keys)

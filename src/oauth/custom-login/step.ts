@@ -107,9 +107,9 @@ const errorsByBarrier = {
   organisation: "the application is only for users of another organization",
   roles: "the user has no role on the project, which requires one",
   project: "the user's organization does not have the project",
-  assigned: "this user is not assigned to the application, and neither is a group of theirs",
-  role: "this user has no role of the project, and the application requires one",
+  assigned: "neither the user nor one of their groups is assigned to the application",
+  role: "the user has no role on the project, which the application requires",
   network:
-    "the application is limited to networks, and at this login page can't be seen where the " +
-    "browser of a device's user is",
+    "the application is limited to networks, and a custom login page can't determine the " +
+    "network of a device's user",
 } as const

@@ -150,10 +150,11 @@ async function startSignIn(context: EndpointContext, checked: ParsedRequest): Pr
   const { asked, loginHint } = checked
   const page = asked.testedBy === undefined ? findCustomLoginPage(cx, asked) : undefined
   if (page !== undefined) {
-    // The other page's requests come from elsewhere: where the browser is can only be seen now.
+    // Later requests come from the custom login page, so the browser's network can only be checked
+    // now.
     return isInNetworks(cx, asked.appId)
       ? redirectToCustomLogin(cx, checked, page)
-      : otherNetwork(context, asked)
+      : rejectNetwork(context, asked)
   }
   const beginning = { loginHint, created: cx.clock.now(), sessionId: "" }
   const requirements = requirementsOf(cx, asked, beginning)
@@ -172,8 +173,8 @@ async function startSignIn(context: EndpointContext, checked: ParsedRequest): Pr
   return redirect(stepPath(step, id), ...cookies)
 }
 
-/** Users in other networks than the application allows are told so, before they sign in. */
-function otherNetwork(
+/** Rejects users in networks that the application does not allow, before they sign in. */
+function rejectNetwork(
   { cx, show }: EndpointContext,
   { prompts }: ParsedRequest["asked"],
 ): Promise<Response> {

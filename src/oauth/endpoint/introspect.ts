@@ -1,4 +1,4 @@
-import { appDenial } from "../../domain/app-access/index.ts"
+import { findAppDenial } from "../../domain/app-access/index.ts"
 import { recordClaimsRead } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import {
@@ -14,7 +14,7 @@ import { introspectionClaims } from "../token/claims/claims.ts"
 import { withScriptClaims } from "../token/claims/script-claims.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import { jtiOf, notBefore, type Statement } from "../token/statement.ts"
-import { provenUntil } from "../token/token-parent.ts"
+import { tokenProofExpiry } from "../token/token-parent.ts"
 import type { Endpoint } from "./endpoint.ts"
 
 /**
@@ -35,8 +35,9 @@ export const introspect: Endpoint = {
     if (!claims || client.kind !== "application" || !isInAudience(cx, client, claims)) {
       return json({ active: false })
     }
-    // Also a resource server admits only users who can use it, whoever got the token.
-    if (!isUsable(cx, client, claims)) return json({ active: false })
+    // A resource server also accepts only users who can use it, whichever client the token was
+    // issued to.
+    if (!isValidForApp(cx, client, claims)) return json({ active: false })
     const answer = await activeResponse(cx, claims, client)
     const isOwn = claims.clientId === client.clientId
     if (isOwn) await recordClaimsRead(cx, claims.userId, client.appId)
@@ -55,9 +56,13 @@ function isInAudience(cx: Cx, client: AuthenticatedApp, { audience }: Statement)
 }
 
 /** Whether the user of a token can use the application, and signed in as it requires. */
-function isUsable(cx: Cx, { appId }: AuthenticatedApp, { userId, grantId }: Statement): boolean {
-  if (appDenial(cx, userId, appId) !== undefined) return false
-  return cx.clock.now() < provenUntil(cx, appId, { userId, anchor: grantId })
+function isValidForApp(
+  cx: Cx,
+  { appId }: AuthenticatedApp,
+  { userId, grantId }: Statement,
+): boolean {
+  if (findAppDenial(cx, userId, appId) !== undefined) return false
+  return cx.clock.now() < tokenProofExpiry(cx, appId, { userId, anchor: grantId })
 }
 
 /** RFC 7662 §2.2, with RFC 8693 §4.1 and RFC 9449 §6.2. */

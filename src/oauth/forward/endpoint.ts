@@ -20,12 +20,17 @@ import { noStore, redirect } from "../response.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { challengeFor, type PresentedToken } from "../token/presented.ts"
 import { narrowing } from "../token/resource.ts"
-import { isOpenToUser, provenUntil } from "../token/token-parent.ts"
+import { isOpenToUser, tokenProofExpiry } from "../token/token-parent.ts"
 import { findOwnToken, verifyToken } from "./access-token.ts"
 import { finishAuthorization, startAuthorization } from "./authorization.ts"
 import { anonymousIdentity, identityOf } from "./identity.ts"
 import { type ProxiedRequest, parseProxiedRequest } from "./proxied-request.ts"
-import { type Forbidden, forbidden, hostPaths, redirectToRejection } from "./rejection.ts"
+import {
+  type DenialReason,
+  forbiddenResponse,
+  hostPaths,
+  redirectToRejection,
+} from "./rejection.ts"
 import { cookieFor, findSessionUser, sessionCookie, type Visitor } from "./session-cookie.ts"
 
 /**
@@ -133,9 +138,9 @@ async function decideOnce(
       headers,
       presented,
     })
-    const isProven = cx.clock.now() < provenUntil(cx, proxied.appId, { userId, anchor })
-    const isShutOut = !isProven || !isOpenToUser(cx, proxied.appId, userId)
-    const decision = decideFor(cx, proxied, { userId, isShutOut })
+    const isProofValid = cx.clock.now() < tokenProofExpiry(cx, proxied.appId, { userId, anchor })
+    const isAccessDenied = !isProofValid || !isOpenToUser(cx, proxied.appId, userId)
+    const decision = decideFor(cx, proxied, { userId, isAccessDenied })
     return withAuthorization(forwardRequest, decision, isForwarded ? authorization : null)
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause
@@ -175,7 +180,7 @@ function withAuthorization(
 function decideFor(cx: Cx, proxied: ProxiedRequest, visitor: Visitor | undefined): Decision {
   const rules = rulesOf(proxied)
   const isPublic = rules.every(({ everybody }) => everybody)
-  if (!visitor || visitor.isShutOut) {
+  if (!visitor || visitor.isAccessDenied) {
     if (isPublic) return { verdict: "open", identity: anonymousIdentity() }
     return { verdict: visitor ? "no entry" : "nobody" }
   }
@@ -218,7 +223,7 @@ async function respondToBrowser(
   const isPage = prefersHtml(request)
   if (decision.verdict !== "nobody") {
     const { why, text } = denialsByVerdict[decision.verdict]
-    return isPage ? forbidden(cx, proxied, why, text) : textResponse(403, text)
+    return isPage ? forbiddenResponse(cx, proxied, why, text) : textResponse(403, text)
   }
   if (!isPage) return anonymousResponse(proxied)
   // If the proxy does not send the method, the request may not be repeatable.
@@ -251,10 +256,10 @@ const realmOf = ({ origin }: ProxiedRequest): string => new URL(origin).host
 
 const denialsByVerdict = {
   "no entry": { why: "access", text: "This user can't use this application." },
-  "other network": { why: "network", text: "This can't be used from where you are." },
+  "other network": { why: "network", text: "This application can't be used from your network." },
   "no role": { why: "role", text: "You don't have any of the roles that this page requires." },
   "no email": { why: "email", text: "This page requires a verified email address." },
-} as const satisfies Record<Denial, { readonly why: Forbidden; readonly text: string }>
+} as const satisfies Record<Denial, { readonly why: DenialReason; readonly text: string }>
 
 const forwardResponse = (headers: Headers): Response => {
   for (const [name, value] of Object.entries(noStore)) headers.set(name, value)

@@ -14,19 +14,19 @@ export const hostPaths = {
 const rejectionReasons = ["role", "email", "access", "network", "sign-in", "way"] as const
 type RejectionReason = (typeof rejectionReasons)[number]
 
-/** Why a user who is signed in may not see a page. */
-export type Forbidden = Exclude<RejectionReason, "sign-in" | "way">
+/** Why a signed-in user can't see a page. */
+export type DenialReason = Exclude<RejectionReason, "sign-in" | "way">
 
 /**
  * Redirects to a page on our own host, because its assets are not available on the protected host.
  */
 export const redirectToRejection = (
   cx: Cx,
-  at: ProxiedRequest,
+  proxied: ProxiedRequest,
   rejectionReason: RejectionReason,
-): Response => redirect(explanationOf(cx, at, rejectionReason))
+): Response => redirect(rejectionUrl(cx, proxied, rejectionReason))
 
-function explanationOf(
+function rejectionUrl(
   cx: Cx,
   { clientId, origin }: ProxiedRequest,
   rejectionReason: RejectionReason,
@@ -40,16 +40,16 @@ function explanationOf(
 }
 
 /**
- * The same for a user who is signed in: 403, so that no program takes it for a sign-in to repeat.
- * The page leads the browser on to ours.
+ * A response for a signed-in user: status 403, so that programs don't try to sign in again. The
+ * page redirects browsers to the page on our own host.
  */
-export function forbidden(
+export function forbiddenResponse(
   cx: Cx,
-  at: ProxiedRequest,
-  rejectionReason: Forbidden,
+  proxied: ProxiedRequest,
+  rejectionReason: DenialReason,
   text: string,
 ): Response {
-  const href = explanationOf(cx, at, rejectionReason).replaceAll("&", "&amp;")
+  const href = rejectionUrl(cx, proxied, rejectionReason).replaceAll("&", "&amp;")
   const page = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${href}">
 <title>403</title><p>${text} <a href="${href}">${href}</a></p></html>
@@ -72,8 +72,8 @@ export const forwardRejection: Endpoint = {
     const startHref = origin + hostPaths.signIn
     const rejectionReason = rejectionReasons.find((each) => each === parameters.get("why"))
     if (rejectionReason === "way") return showError(show, cx, { problem: "expired", startHref })
-    const isNamed = rejectionReason !== undefined && rejectionReason !== "sign-in"
-    const reason = isNamed
+    const isDenialReason = rejectionReason !== undefined && rejectionReason !== "sign-in"
+    const reason = isDenialReason
       ? (`error.not_allowed.${rejectionReason}` as const)
       : "error.not_allowed.unfinished"
     return showError(show, cx, { problem: "not_allowed", status: 403, reason, startHref })

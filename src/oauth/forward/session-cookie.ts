@@ -2,7 +2,7 @@ import { findCookie } from "../../domain/session/index.ts"
 import { lru } from "../../kernel/lru.ts"
 import { type Cx, perInstance } from "../../store/index.ts"
 import { isActive } from "../token/active.ts"
-import { isShutOut } from "../token/token-parent.ts"
+import { isAccessDenied } from "../token/token-parent.ts"
 import type { ProxiedRequest } from "./proxied-request.ts"
 
 /**
@@ -29,10 +29,12 @@ export function sessionCookie(
   return cookieFor(scope, "", cx.secrets.seal("cookie", plain, sealContextOf(cx, scope)), seconds)
 }
 
-/** Whose pass a browser presents, and whether they are signed in but can't use the application. */
-export type Visitor = { readonly userId: string; readonly isShutOut: boolean }
+/**
+ * The user of a forward-auth session, and whether they are signed in but can't use the application.
+ */
+export type Visitor = { readonly userId: string; readonly isAccessDenied: boolean }
 
-/** Whose pass a browser presents; undefined if it is not valid here and now. */
+/** The user of a browser's forward-auth session; undefined if it is not valid here and now. */
 export function findSessionUser(
   cx: Cx,
   scope: CookieScope,
@@ -47,8 +49,8 @@ export function findSessionUser(
   cache.set(key, pass)
   if (cx.clock.now() >= pass.expires) return undefined
   const { userId, grantId: anchor } = pass
-  if (isActive(cx, pass)) return { userId, isShutOut: false }
-  return isShutOut(cx, { userId, anchor }) ? { userId, isShutOut: true } : undefined
+  if (isActive(cx, pass)) return { userId, isAccessDenied: false }
+  return isAccessDenied(cx, { userId, anchor }) ? { userId, isAccessDenied: true } : undefined
 }
 
 /** Unsealing costs more than everything else, and a page causes many requests. */

@@ -4,7 +4,7 @@ import {
   findClient,
   isSelfRegistered,
 } from "../../domain/app/index.ts"
-import { appDenial } from "../../domain/app-access/index.ts"
+import { findAppDenial } from "../../domain/app-access/index.ts"
 import { projectAccessOf } from "../../domain/authorization/index.ts"
 import { exchange, grant } from "../../domain/grant/index.ts"
 import { isProjectActive, project } from "../../domain/project/index.ts"
@@ -13,7 +13,7 @@ import { type Cx, cacheQuery } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { isPlain, scopesWithin, withoutManagementApi } from "./scope.ts"
 import type { Statement } from "./statement.ts"
-import { orgOf, provenUntil } from "./token-parent.ts"
+import { orgOf, tokenProofExpiry } from "./token-parent.ts"
 
 type RequestingApp = { readonly appId: string; readonly projectId: string }
 
@@ -97,12 +97,12 @@ function computeAudience(cx: Cx, token: Omit<Token, "scopes">): readonly string[
     isOwn(id) ||
     (canUserAccess(cx, token.userId, id) &&
       canHolderAccess(cx, token, id) &&
-      isProvenFor(cx, token, id))
+      isProofValidFor(cx, token, id))
   return audience.every(isOpen) ? audience : audience.filter(isOpen)
 }
 
-/** The application that a part of an audience names; undefined for a project. */
-const appOf = (cx: Cx, id: string): string | undefined =>
+/** The application that an audience value identifies; undefined for a project. */
+const appIdOf = (cx: Cx, id: string): string | undefined =>
   findClient(cx, findApiByResource(cx, id)?.clientId ?? id)?.appId
 
 /** The project of an audience value: itself, or that of an application. */
@@ -110,28 +110,29 @@ export const projectOf = (cx: Cx, id: string): string =>
   findClient(cx, id)?.state.projectId ?? findApiByResource(cx, id)?.projectId ?? id
 
 /**
- * Whether a part of an audience is there, and lets a user in: an application by its own rule, too.
+ * Whether the project or application of an audience value is active and the user can use it. An
+ * application's own rule applies, too.
  */
 export function canUserAccess(cx: Cx, userId: string, id: string): boolean {
   if (id === issuerOf(cx).issuer) return true
   const projectId = projectOf(cx, id)
   if (!isProjectActive(cx, projectId)) return false
-  const appId = appOf(cx, id)
+  const appId = appIdOf(cx, id)
   return appId === undefined
     ? projectAccessOf(cx, userId, projectId) === "yes"
-    : appDenial(cx, userId, appId) === undefined
+    : findAppDenial(cx, userId, appId) === undefined
 }
 
 type TokenParentReference = Pick<Statement, "grantId" | "userId">
 
-/** Whether the sign-in that a token hangs from is as a part of its audience requires. */
-function isProvenFor(
+/** Whether the sign-in that a token depends on satisfies the requirements of an audience value. */
+function isProofValidFor(
   cx: Cx,
   { grantId: anchor, userId }: TokenParentReference,
   id: string,
 ): boolean {
-  const appId = appOf(cx, id)
-  return appId === undefined || cx.clock.now() < provenUntil(cx, appId, { userId, anchor })
+  const appId = appIdOf(cx, id)
+  return appId === undefined || cx.clock.now() < tokenProofExpiry(cx, appId, { userId, anchor })
 }
 
 /** Whether the holder of a token can access an audience value, depending on the token's parent. */

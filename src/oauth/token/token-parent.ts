@@ -1,5 +1,9 @@
 import { isAppActive } from "../../domain/app/index.ts"
-import { appDenial, type SignInProof, satisfiedUntil } from "../../domain/app-access/index.ts"
+import {
+  findAppDenial,
+  type SignInProof,
+  signInProofExpiry,
+} from "../../domain/app-access/index.ts"
 import {
   exchange,
   grant,
@@ -45,10 +49,10 @@ export function partyExpiry(cx: Cx, { userId, anchor }: Party): number {
 }
 
 /**
- * Whether nothing but who can use the application keeps a grant from being active: its user is
- * signed in, and not admitted.
+ * Whether a grant would be active if its user could use the application: the user is signed in, but
+ * access is denied.
  */
-export function isShutOut(cx: Cx, { userId, anchor }: Party): boolean {
+export function isAccessDenied(cx: Cx, { userId, anchor }: Party): boolean {
   if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return false
   const parentState = cx.store.state(cx, grant, anchor)
   if (parentState.status !== "active" || parentState.userId !== userId) return false
@@ -133,8 +137,8 @@ function grantExpiry(cx: Cx, userId: string, grantId: string): number {
     const isEnded = cx.store.state(cx, session, parentState.sessionId).status !== "active"
     return isEnded ? 0 : offlineExpiry(cx, userId, grantId)
   }
-  const until = findSession(cx, parentState.sessionId)?.expires ?? 0
-  return Math.min(until, satisfiedUntil(cx, parentState, parentState))
+  const sessionEnd = findSession(cx, parentState.sessionId)?.expires ?? 0
+  return Math.min(sessionEnd, signInProofExpiry(cx, parentState, parentState))
 }
 
 /**
@@ -144,7 +148,7 @@ function grantExpiry(cx: Cx, userId: string, grantId: string): number {
 function offlineExpiry(cx: Cx, userId: string, grantId: string): number {
   const parentState = findActiveGrant(cx, userId, grantId)
   return parentState && outlivesSession(cx, userId, parentState)
-    ? satisfiedUntil(cx, parentState, parentState)
+    ? signInProofExpiry(cx, parentState, parentState)
     : 0
 }
 
@@ -154,9 +158,12 @@ function findActiveGrant(cx: Cx, userId: string, grantId: string) {
   return isOpenToUser(cx, parentState.appId, userId) ? parentState : undefined
 }
 
-/** Whether an application is active, and a user can use it now; else its grants end as well. */
+/**
+ * Whether an application is active and the user can currently use it; otherwise, its grants also
+ * end.
+ */
 export const isOpenToUser = (cx: Cx, appId: string, userId: string): boolean =>
-  isAppActive(cx, appId) && appDenial(cx, userId, appId) === undefined
+  isAppActive(cx, appId) && findAppDenial(cx, userId, appId) === undefined
 
 /** When the session of an ID token ends, ms UTC. */
 function sessionExpiry(cx: Cx, userId: string, [id = "", ...appId]: readonly string[]): number {
@@ -164,13 +171,13 @@ function sessionExpiry(cx: Cx, userId: string, [id = "", ...appId]: readonly str
   if (state?.userId !== userId || !isOpenToUser(cx, appId.join("/"), userId)) return 0
   return Math.min(
     state.expires,
-    provenUntil(cx, appId.join("/"), { userId, anchor: `session/${id}` }),
+    tokenProofExpiry(cx, appId.join("/"), { userId, anchor: `session/${id}` }),
   )
 }
 
 /**
- * How the sign-in was proved that a token hangs from. Nobody signed in where somebody acts for a
- * user: that satisfies no application's requirements.
+ * How and when the user of a token signed in. If another user acts for them, they did not sign in
+ * themselves, which satisfies no application's requirements.
  */
 function proofOf(cx: Cx, anchor: string): SignInProof {
   const [kind = "", ...rest] = anchor.split("/")
@@ -183,20 +190,20 @@ function proofOf(cx: Cx, anchor: string): SignInProof {
     const parentState = cx.store.state(cx, exchange, id)
     const isOwn =
       parentState.status !== "absent" && !parentState.actor && parentState.anchor !== undefined
-    return isOwn ? proofOf(cx, parentState.anchor) : unproven
+    return isOwn ? proofOf(cx, parentState.anchor) : noProof
   }
   const parentState = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
-  return parentState.status === "absent" ? unproven : parentState
+  return parentState.status === "absent" ? noProof : parentState
 }
 
-const unproven: SignInProof = { methods: [], freshAt: 0 }
+const noProof: SignInProof = { methods: [], freshAt: 0 }
 
 /**
- * When the sign-in that a token hangs from stops to satisfy what an application requires, ms UTC; 0
- * where it does not.
+ * When the sign-in that a token depends on stops satisfying an application's requirements, ms UTC;
+ * 0 if it doesn't satisfy them.
  */
-export const provenUntil = (cx: Cx, appId: string, { userId, anchor }: Party): number =>
-  satisfiedUntil(cx, { appId, userId }, proofOf(cx, anchor))
+export const tokenProofExpiry = (cx: Cx, appId: string, { userId, anchor }: Party): number =>
+  signInProofExpiry(cx, { appId, userId }, proofOf(cx, anchor))
 
 /** Whether an access token itself was revoked, whatever the state of its parent. */
 export const isRevoked = (cx: Cx, tokenId: string): boolean =>
@@ -213,7 +220,7 @@ function exchangeExpiry(cx: Cx, userId: string, id: string): number {
   if (anchor !== undefined && isWithdrawnSince(cx, userId, { id, anchor })) return 0
   return Math.min(
     expires,
-    provenUntil(cx, parentState.appId, { userId, anchor: `exchange/${id}` }),
+    tokenProofExpiry(cx, parentState.appId, { userId, anchor: `exchange/${id}` }),
     anchor === undefined ? expires : parentExpiry(cx, userId, anchor),
     actor ? partyExpiry(cx, actor) : expires,
   )

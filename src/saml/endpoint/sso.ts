@@ -144,11 +144,12 @@ async function startSignIn(
   if (page !== undefined) {
     if (isInNetworks(cx, authorizationRequest.appId))
       return redirectToCustomLogin(cx, authorizationRequest, page)
-    // The other page's requests come from elsewhere: where the browser is can only be seen now.
+    // Later requests come from the custom login page, so the browser's network can only be checked
+    // now.
     if (authorizationRequest.prompts.includes("none")) {
       return respondWithError(context, {
         back: responseTargetOf(authorizationRequest),
-        ...otherNetwork,
+        ...networkError,
       })
     }
     const reason = "error.not_allowed.network"
@@ -199,7 +200,7 @@ const passiveError = (step: Step): Pick<ErrorResponse, "status" | "message"> =>
     ? { status: "requestDenied", message: "the signed-in user can't use this application" }
     : { status: "noPassive", message: "no signed-in user matches the request" }
 
-const otherNetwork = {
+const networkError = {
   status: "requestDenied",
   message: "the application can't be used from this network",
 } as const satisfies Pick<ErrorResponse, "status" | "message">

@@ -83,7 +83,7 @@ export function createSlot(parts: SlotParts): WorkerSlot {
     const answer = await resultOf(pendingRequest.channel.ask<T>(name), { clock, seconds })
     if ("value" in answer) return answer.value
     const { cause = `no response for ${seconds} seconds` } = answer
-    log.error("worker {part} is ended: asked for {name} it said {cause}", { part, name, cause })
+    log.error("worker {part} is stopped: its request {name} failed: {cause}", { part, name, cause })
     if (running === pendingRequest) running = undefined
     pendingRequest.kill()
     return undefined

@@ -55,14 +55,14 @@ describe.runIf(needs("postgres"))("with the event log in PostgreSQL", () => {
   test("while no server runs", async () => {
     const { signIn, clock, cleanUp } = await deep()
     expect(signIn).toEqual([works])
-    expect(clock).toContain("ok: the same as that of PostgreSQL")
+    expect(clock).toContain("ok: same time as PostgreSQL")
     expect(cleanUp).toEqual([])
   })
 
   test("the check before an upgrade includes PostgreSQL", async () => {
     const { code, output } = await run(["upgrade", "check", "--data", data])
     expect(code, output).toBe(0)
-    expect(output).toMatch(/database +PostgreSQL has what this version needs \(\d+\)/)
+    expect(output).toMatch(/database +PostgreSQL already has the schema of this version \(\d+\)/)
   })
 
   /** A node registered for slightly longer than the test. */
@@ -77,7 +77,7 @@ describe.runIf(needs("postgres"))("with the event log in PostgreSQL", () => {
     await sql.unsafe(text)
     await sql.close()
   }
-  const waits = /^warning: not tried while nodes run different versions/
+  const waits = /^warning: not tested while nodes run different versions/
 
   test("creates no user while a node of another version could read its events", async () => {
     await beside("0.0.1")
@@ -92,7 +92,7 @@ describe.runIf(needs("postgres"))("with the event log in PostgreSQL", () => {
     server = await startLatchkey({ data, port })
     const { signIn, clock, cleanUp } = await deep()
     expect(signIn).toEqual([works])
-    expect(clock).toContain("ok: the same as that of PostgreSQL")
+    expect(clock).toContain("ok: same time as PostgreSQL")
     expect(cleanUp).toEqual([])
   })
 })

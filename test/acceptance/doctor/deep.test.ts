@@ -43,7 +43,7 @@ beforeAll(async () => {
 })
 let providerId = ""
 afterEach(async () => {
-  Object.assign(proxied.faults, { dateShiftMs: 0, dropsHeader: false, holds: "", breaks: "" })
+  Object.assign(proxied.faults, { dateShiftMs: 0, dropsHeader: false, hangsAt: "", failsAt: "" })
 })
 afterAll(async () => {
   await proxied?.close()
@@ -92,7 +92,7 @@ test("a healthy server passes all checks, and nothing of them remains", async ()
   expect(of("mail")?.said).toMatch(
     /^resolved .*, connected .*, secured .*, authenticated .*; nothing was sent/,
   )
-  expect(of("restore")?.said).toMatch(/is whole: \d+ events, 1 instances, 2 keys sign/)
+  expect(of("restore")?.said).toMatch(/is intact: \d+ events, 1 instances, 2 signing keys/)
   expect(of("clock")).toMatchObject({ state: "ok" })
   expect(of("disk space")).toMatchObject({ state: "ok" })
   expect(mail.received).toEqual([])
@@ -160,7 +160,7 @@ test("reports a truncated backup as not restorable", async () => {
   const { code, of } = await proxied.deep("--backup", cut)
   expect(code).toBe(3)
   expect(of("restore")).toMatchObject({ state: "wrong" })
-  expect(of("restore")?.said).toMatch(/damaged or cut/)
+  expect(of("restore")?.said).toMatch(/damaged or truncated/)
   expect(existsSync(join(proxied.data, "doctor.part"))).toBe(false)
 })
 
@@ -183,15 +183,15 @@ test("reports a proxy that removes its header, and signs nobody in", async () =>
 })
 
 test.each([
-  ["/oauth/v2/authorize", "the authorization endpoint", "/oauth/v2/authorize answers 502"],
-  ["/ui/login/password", "the login name", "/ui/login/password answers 502 “bad gateway”"],
-  ["/oauth/v2/token", "the token endpoint", "it answers 502: bad gateway"],
+  ["/oauth/v2/authorize", "the authorization endpoint", "/oauth/v2/authorize returned 502"],
+  ["/ui/login/password", "the login name", '/ui/login/password returned 502 "bad gateway"'],
+  ["/oauth/v2/token", "the token endpoint", "the server returned 502: bad gateway"],
   ["/oidc/v1/endsession", "sign-out", "/oidc/v1/endsession"],
 ])("reports the step at which a sign-in fails: %s", async (path, step, why) => {
   proxied.faults.failsAt = path
   const { code, of } = await proxied.deep("--backup", backup)
   expect([code, of("sign-in")?.state]).toEqual([3, "wrong"])
-  expect(of("sign-in")?.said).toContain(`it fails at ${step}: `)
+  expect(of("sign-in")?.said).toContain(`the sign-in fails at ${step}: `)
   expect(of("sign-in")?.said).toContain(why)
   expect(await listTemporaryUsers()).toEqual([])
 })
@@ -202,7 +202,7 @@ test("accepts an instance without passwords", async () => {
   const { code, of } = await proxied.deep("--backup", backup)
   await proxied.get(admin("UpdateLoginPolicy"), { allowUsernamePassword: true })
   expect([code, of("sign-in")?.state]).toEqual([0, "ok"])
-  expect(of("sign-in")?.said).toMatch(/^not tried: the policy lets nobody in with a password/)
+  expect(of("sign-in")?.said).toMatch(/^not tested: the policy does not allow sign-in with a password/)
 })
 
 test("handles a policy that requires a second factor", async () => {

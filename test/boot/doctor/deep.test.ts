@@ -47,7 +47,7 @@ test("requires disk space for the copy and the next backup, and inodes", () => {
   const full = summarizeFindings(look({ [folder.path]: { bytes: 9e6, files: undefined } }))
   expect(full[0]).toBe(
     "wrong disk space: the database copy of the next backup requires 10 MB in " +
-      `${folder.path}, but 9 MB are free`,
+      `${folder.path}; 9 MB are free`,
   )
   const tight = summarizeFindings(look({ [backups]: { bytes: 13e6, files: 1e6 } }))
   expect(tight[1]).toMatch(/^warning disk space: the next backup requires 12 MB .* 13 MB are free$/)

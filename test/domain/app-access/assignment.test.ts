@@ -1,17 +1,21 @@
-// Users and groups that are assigned to an application.
+// Assignments of users and groups to applications.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { assignmentsOf } from "../../../src/domain/app-access/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import { openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
-const named = { applicationId: "a1", projectId: "px" }
+const applicationIds = { applicationId: "a1", projectId: "px" }
 
 let estate: Tenant
 beforeEach(async () => {
   estate = await openTenant()
-  await estate.as("manager", "createProject", { ...named, organizationId: "org1", name: "Own" })
+  await estate.as("manager", "createProject", {
+    ...applicationIds,
+    organizationId: "org1",
+    name: "Own",
+  })
   await estate.as("manager", "createApplication", {
-    ...named,
+    ...applicationIds,
     name: "One",
     applicationType: { case: "apiConfiguration", value: {} },
   })
@@ -23,9 +27,9 @@ afterEach(() => estate.close())
 const createGroup = (id: string, who: TenantUser = "manager", organizationId = "org1") =>
   estate.as(who, "createGroup", { id, organizationId, name: `Group ${id}` })
 const add = (subjects: object, who: TenantUser = "manager") =>
-  estate.as(who, "addApplicationAssignments", { ...named, ...subjects })
+  estate.as(who, "addApplicationAssignments", { ...applicationIds, ...subjects })
 const remove = (subjects: object, who: TenantUser = "manager") =>
-  estate.as(who, "removeApplicationAssignments", { ...named, ...subjects })
+  estate.as(who, "removeApplicationAssignments", { ...applicationIds, ...subjects })
 const stored = () => assignmentsOf(estate.cx(), "a1")
 const list = async (who: TenantUser = "manager", filters: readonly object[] = []) =>
   (await estate.as(who, "listApplicationAssignments", { filters })).assignments
@@ -55,7 +59,7 @@ test("all subjects of a call are assigned, or none", async () => {
   expect(stored()).toEqual({ userIds: [], groupIds: [] })
 })
 
-test("who owns the instance assigns users of other organizations, but no groups", async () => {
+test("the instance owner can assign users of other organizations, but no groups", async () => {
   await add({ userIds: ["stranger"] }, "owner")
   await expect(async () => add({ groupIds: ["g2"] }, "owner")).rejects.toMatchObject({
     id: "group.missing",
@@ -63,7 +67,7 @@ test("who owns the instance assigns users of other organizations, but no groups"
   expect(stored()).toEqual({ userIds: ["stranger"], groupIds: [] })
 })
 
-test("nobody else changes assignments, or learns of them", async () => {
+test("no one else can change or see assignments", async () => {
   await add({ userIds: ["nobody"] })
   for (const person of ["nobody", "stranger"] as const) {
     await expect(async () => add({ userIds: ["owner"] }, person)).rejects.toThrow()
@@ -74,7 +78,7 @@ test("nobody else changes assignments, or learns of them", async () => {
   expect(stored()).toEqual({ userIds: ["nobody"], groupIds: [] })
 })
 
-test("the project of a request must be the application's", async () => {
+test("the project of a request must be that of the application", async () => {
   await expect(async () => add({ projectId: "own", userIds: ["nobody"] })).rejects.toMatchObject({
     code: "not_found",
   })
@@ -104,7 +108,7 @@ test.each([
   ],
   [
     "the application",
-    () => estate.as("manager", "deleteApplication", named),
+    () => estate.as("manager", "deleteApplication", applicationIds),
     { userIds: [], groupIds: [] },
   ],
   [

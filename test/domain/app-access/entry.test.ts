@@ -1,8 +1,8 @@
-// Whether a user can use an application: every combination of the rule with what it looks at.
+// Whether a user can use an application: every combination of the rule and its conditions.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApplication } from "../../../src/domain/app/commands.ts"
 import { updateApplication } from "../../../src/domain/app/index.ts"
-import { appDenial } from "../../../src/domain/app-access/index.ts"
+import { findAppDenial } from "../../../src/domain/app-access/index.ts"
 import { createAuthorization } from "../../../src/domain/authorization/index.ts"
 import { addUserToGroup, createGroup } from "../../../src/domain/group/index.ts"
 import { addRoles, createProject, updateProject } from "../../../src/domain/project/index.ts"
@@ -17,7 +17,9 @@ const flags = [false, true] as const
 let estate: Tenant
 let appCount = 0
 
-/** Users by what they hold on the project and whether they are of an organization that has it. */
+/**
+ * Users by their authorization on the project and by whether their organization has the project.
+ */
 const userIdOf = (held: (typeof authorized)[number], isHome: boolean) =>
   `${authorized.indexOf(held)}-${isHome ? "home" : "else"}`
 
@@ -69,7 +71,7 @@ const cases: readonly Case[] = rules.flatMap((rule) =>
   ),
 )
 
-/** The same as a sentence: all three conditions must be met. */
+/** Restates the rule: all three conditions must be met. */
 function expectedOf(each: Case): string | undefined {
   if (each.hasProjectCheck && !each.isHome) return "no project"
   if (each.roleCheck && each.held === "no") return "no roles"
@@ -78,8 +80,8 @@ function expectedOf(each: Case): string | undefined {
   return undefined
 }
 
-/** An application of the project that a user is assigned to. */
-async function appWith({ rule, isAssigned }: Case, userId: string): Promise<string> {
+/** Creates an application of the project, with the user's assignment. */
+async function createAppFor({ rule, isAssigned }: Case, userId: string): Promise<string> {
   const cx = estate.cx({ caller: { kind: "system", name: "test" } })
   const appId = `app${++appCount}`
   const config = { kind: "api", api: { authMethod: "basic" } } as const
@@ -87,7 +89,7 @@ async function appWith({ rule, isAssigned }: Case, userId: string): Promise<stri
   const userIds = isAssigned === "user" ? [userId] : []
   const groupIds = isAssigned === "group" ? [`group${appCount}`] : []
   for (const id of groupIds) {
-    // A group has users of its own organization.
+    // A group contains only users of its own organization.
     await createGroup(cx, id, { orgId: "org1", name: id, description: "" })
     await estate.step((tx) => void addUserToGroup(tx, id, userId))
   }
@@ -100,22 +102,22 @@ async function appWith({ rule, isAssigned }: Case, userId: string): Promise<stri
   return appId
 }
 
-/** Users of other organizations are in no group of this one. */
-const possible = cases.filter(({ isAssigned, isHome }) => isHome || isAssigned !== "group")
+/** Users of other organizations can't be in a group of this one. */
+const possibleCases = cases.filter(({ isAssigned, isHome }) => isHome || isAssigned !== "group")
 
 describe("the rule of an application, and the checks of its project", () => {
-  test.each(rules)("admit whom all of them admit: %s", async (rule) => {
-    for (const each of possible.filter((one) => one.rule === rule)) {
+  test.each(rules)("admit users that pass all checks: %s", async (rule) => {
+    for (const each of possibleCases.filter((one) => one.rule === rule)) {
       const { held, isHome, roleCheck: projectRoleCheck, hasProjectCheck } = each
       const userId = userIdOf(held, isHome)
-      const appId = await appWith(each, userId)
+      const appId = await createAppFor(each, userId)
       await updateProject(estate.cx(), "p1", { projectRoleCheck, hasProjectCheck })
-      expect([each, appDenial(estate.cx(), userId, appId)]).toEqual([each, expectedOf(each)])
+      expect([each, findAppDenial(estate.cx(), userId, appId)]).toEqual([each, expectedOf(each)])
     }
   })
 
-  test("every combination was tried", () => {
-    expect(possible.length).toBe(3 * (3 * 3 * 4 + 2 * 3 * 4))
+  test("every combination is tested", () => {
+    expect(possibleCases.length).toBe(3 * (3 * 3 * 4 + 2 * 3 * 4))
   })
 })
 
@@ -132,48 +134,48 @@ describe("an application for assigned users and groups", () => {
   const open = () =>
     updateProject(estate.cx(), "p1", { projectRoleCheck: false, hasProjectCheck: false })
 
-  test("admits nobody without an assignment", async () => {
+  test("admits no one without an assignment", async () => {
     await open()
-    const appId = await appWith({ ...base, isAssigned: "no" }, userId)
+    const appId = await createAppFor({ ...base, isAssigned: "no" }, userId)
     for (const id of ["owner", "manager", userId, "absent", ""]) {
-      expect([id, appDenial(estate.cx(), id, appId)]).toEqual([id, "not assigned"])
+      expect([id, findAppDenial(estate.cx(), id, appId)]).toEqual([id, "not assigned"])
     }
   })
 
-  test("admits nobody once its only group is deleted", async () => {
+  test("admits no one after its only group is deleted", async () => {
     await open()
-    const appId = await appWith(base, userId)
-    expect(appDenial(estate.cx(), userId, appId)).toBeUndefined()
+    const appId = await createAppFor(base, userId)
+    expect(findAppDenial(estate.cx(), userId, appId)).toBeUndefined()
     await estate.as("manager", "deleteGroup", { id: `group${appCount}` })
-    expect(appDenial(estate.cx(), userId, appId)).toBe("not assigned")
+    expect(findAppDenial(estate.cx(), userId, appId)).toBe("not assigned")
   })
 
-  test("no longer admits who left the group, with the next use", async () => {
+  test("immediately rejects users who were removed from the group", async () => {
     await open()
-    const appId = await appWith(base, userId)
+    const appId = await createAppFor(base, userId)
     const request = { id: `group${appCount}`, userIds: [userId] }
     await estate.as("manager", "removeUsersFromGroup", request)
-    expect(appDenial(estate.cx(), userId, appId)).toBe("not assigned")
+    expect(findAppDenial(estate.cx(), userId, appId)).toBe("not assigned")
     await estate.as("manager", "addUsersToGroup", request)
-    expect(appDenial(estate.cx(), userId, appId)).toBeUndefined()
+    expect(findAppDenial(estate.cx(), userId, appId)).toBeUndefined()
   })
 
-  test("admits service accounts by the checks of the project alone", async () => {
+  test("admits service accounts that pass the project's checks", async () => {
     await open()
     const named = { orgId: "org1", userName: "robot", name: "Robot" }
     const machine = { ...named, kind: "machine", accessTokenType: "bearer" } as const
     await estate.step((tx) => addUser(tx, "robot", machine))
-    const appId = await appWith({ ...base, isAssigned: "no" }, userId)
-    expect(appDenial(estate.cx(), "robot", appId)).toBeUndefined()
+    const appId = await createAppFor({ ...base, isAssigned: "no" }, userId)
+    expect(findAppDenial(estate.cx(), "robot", appId)).toBeUndefined()
     await updateProject(estate.cx(), "p1", { projectRoleCheck: true })
-    expect(appDenial(estate.cx(), "robot", appId)).toBe("no roles")
+    expect(findAppDenial(estate.cx(), "robot", appId)).toBe("no roles")
     await open()
   })
 
-  test("admits whom it always did once everyone can use it again", async () => {
+  test("admits all users of the project after the rule is reset to everyone", async () => {
     await open()
-    const appId = await appWith({ ...base, isAssigned: "no" }, userId)
+    const appId = await createAppFor({ ...base, isAssigned: "no" }, userId)
     await updateApplication(estate.cx(), appId, { access: { rule: "everyone" } })
-    expect(appDenial(estate.cx(), userId, appId)).toBeUndefined()
+    expect(findAppDenial(estate.cx(), userId, appId)).toBeUndefined()
   })
 })

@@ -1,4 +1,4 @@
-// The users who can use an application now, and how many there are.
+// Listing and counting the users who can use an application.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { countUsersOfApp, listUsersOfApp } from "../../../src/domain/app-access/users.ts"
 import { createGroupAuthorization } from "../../../src/domain/authorization/group/commands.ts"
@@ -10,14 +10,18 @@ import { ApplicationAccessRule } from "../../../src/gen/core/application/v2/appl
 import { humanInput, openTenant, type Tenant, type TenantUser } from "../../support/tenant.ts"
 
 const { ASSIGNED, EVERYONE, PROJECT_ROLE } = ApplicationAccessRule
-const named = { applicationId: "a1", projectId: "px" }
+const applicationIds = { applicationId: "a1", projectId: "px" }
 
 let estate: Tenant
 beforeEach(async () => {
   estate = await openTenant()
-  await estate.as("manager", "createProject", { ...named, organizationId: "org1", name: "Own" })
+  await estate.as("manager", "createProject", {
+    ...applicationIds,
+    organizationId: "org1",
+    name: "Own",
+  })
   await estate.as("manager", "createApplication", {
-    ...named,
+    ...applicationIds,
     name: "One",
     access: { rule: ASSIGNED },
     applicationType: { case: "apiConfiguration", value: {} },
@@ -26,14 +30,14 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 const limit = (rule: ApplicationAccessRule) =>
-  estate.as("manager", "updateApplication", { ...named, access: { rule } })
+  estate.as("manager", "updateApplication", { ...applicationIds, access: { rule } })
 const assign = (subjects: object) =>
-  estate.as("owner", "addApplicationAssignments", { ...named, ...subjects })
+  estate.as("owner", "addApplicationAssignments", { ...applicationIds, ...subjects })
 const list = (more: object = {}, who: TenantUser = "manager") =>
   estate.as(who, "listApplicationUsers", { applicationId: "a1", ...more })
 const idsOf = ({ users }: any) => users.map(({ userId }: any) => userId)
 
-/** A group with new users of the organization. */
+/** Creates a group with new users of the organization. */
 async function groupOf(id: string, userIds: readonly string[]): Promise<void> {
   await createGroup(estate.cx(), id, { orgId: "org1", name: id, description: "" })
   for (const userId of userIds) {
@@ -44,7 +48,7 @@ async function groupOf(id: string, userIds: readonly string[]): Promise<void> {
   }
 }
 
-test("are counted with those who can use it by a group alone", async () => {
+test("counts users, and those who are assigned only through a group", async () => {
   await groupOf("g1", ["u1", "u2", "u3"])
   await createGroup(estate.cx(), "g2", { orgId: "org1", name: "g2", description: "" })
   await estate.step((tx) => void addUserToGroup(tx, "g2", "u3"))
@@ -65,12 +69,12 @@ test("are counted with those who can use it by a group alone", async () => {
   ])
 })
 
-test("are nobody where nobody is assigned", async () => {
+test("returns no users if no one is assigned", async () => {
   const { users, count } = await list()
   expect([users, count]).toMatchObject([[], { users: 0, groups: 0 }])
 })
 
-test("come in pages of the same order", async () => {
+test("returns pages in a stable order", async () => {
   const all = Array.from({ length: 7 }, (_, at) => `u${at}`)
   await groupOf("g1", all)
   await assign({ groupIds: ["g1"] })
@@ -85,7 +89,7 @@ test("come in pages of the same order", async () => {
   expect(pages).toEqual([["u0", "u1", "u2"], ["u3", "u4", "u5"], ["u6"]])
 })
 
-test("are listed and counted with a limit on the users that are checked", async () => {
+test("limits the number of users that are checked", async () => {
   await groupOf("g1", ["u1", "u2", "u3", "u4"])
   await assign({ groupIds: ["g1"] })
   await deactivateUser(estate.cx(), "u1")
@@ -98,7 +102,7 @@ test("are listed and counted with a limit on the users that are checked", async 
   expect(await countUsersOfApp(estate.cx(), "a1", 4)).toMatchObject({ users: 3, more: false })
 })
 
-test("are all of more than fit into one turn of the event loop", async () => {
+test("lists all users in several turns of the event loop", async () => {
   const all = Array.from({ length: 450 }, (_, at) => `u${1000 + at}`)
   await groupOf("g1", all)
   await assign({ groupIds: ["g1"] })
@@ -106,7 +110,7 @@ test("are all of more than fit into one turn of the event loop", async () => {
   expect(idsOf(await list({ limit: 100, afterUserId: "u1390" }))).toEqual(all.slice(391))
 })
 
-test("are active, and no service accounts", async () => {
+test("excludes inactive users and service accounts", async () => {
   const machine = { orgId: "org1", userName: "robot", name: "Robot" } as const
   await estate.step((tx) =>
     addUser(tx, "robot", { ...machine, kind: "machine", accessTokenType: "bearer" }),
@@ -117,7 +121,7 @@ test("are active, and no service accounts", async () => {
   expect(idsOf(await list())).toEqual([])
 })
 
-test("follow the rule and the checks of the project", async () => {
+test("applies the rule and the checks of the project", async () => {
   const home = ["manager", "nobody", "owner"]
   await limit(EVERYONE)
   expect(idsOf(await list({}, "owner"))).toEqual([...home, "stranger"])
@@ -135,7 +139,7 @@ test("follow the rule and the checks of the project", async () => {
   expect(idsOf(await list())).toEqual(["manager", "nobody"])
 })
 
-/** Three groups, each in the one before it, with a user of its own. */
+/** Creates three groups, each nested in the previous one, each with one user. */
 async function nestedGroups(): Promise<void> {
   for (const at of [1, 2, 3]) await groupOf(`g${at}`, [`u${at}`])
   for (const [id, member] of [
@@ -146,7 +150,7 @@ async function nestedGroups(): Promise<void> {
   }
 }
 
-test("include users of groups that are nested in an assigned group", async () => {
+test("includes users of groups that are nested in an assigned group", async () => {
   await nestedGroups()
   await assign({ groupIds: ["g2"] })
   const { users, count } = await list()
@@ -162,9 +166,9 @@ test("include users of groups that are nested in an assigned group", async () =>
 test.each([
   ["the rule", { access: { rule: PROJECT_ROLE } }, {}],
   ["a check of the project", { access: { rule: EVERYONE } }, { authorizationRequired: true }],
-])("include users with a role of a group, by %s", async (_, access, check) => {
+])("includes users with a role from a group: %s", async (_, access, check) => {
   await nestedGroups()
-  await estate.as("manager", "updateApplication", { ...named, ...access })
+  await estate.as("manager", "updateApplication", { ...applicationIds, ...access })
   await estate.as("manager", "updateProject", { projectId: "px", ...check })
   await addRoles(estate.cx(), "px", [{ key: "a", displayName: "A", group: "" }])
   const system = estate.cx({ caller: { kind: "system", name: "test" } })
@@ -176,7 +180,7 @@ test.each([
   expect(idsOf(await list())).toEqual(["nobody", "u2"])
 })
 
-test("whom the caller can't read are only counted", async () => {
+test("only counts users that the caller can't read", async () => {
   await assign({ userIds: ["nobody", "stranger"] })
   const page = await list()
   expect([idsOf(page), page.count.users]).toEqual([["nobody"], 2])

@@ -1,4 +1,4 @@
-// Who can use an application, as it is stored and shown.
+// The access of an application, stored and returned.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { app } from "../../../src/domain/app/index.ts"
 import { ApplicationAccessRule } from "../../../src/gen/core/application/v2/application_pb.ts"
@@ -14,43 +14,43 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const named = { applicationId: "a1", projectId: "px" }
+const applicationIds = { applicationId: "a1", projectId: "px" }
 const create = (more: object = {}) =>
   estate.as("manager", "createApplication", {
-    ...named,
+    ...applicationIds,
     name: "One",
     applicationType: { case: "apiConfiguration", value: {} },
     ...more,
   })
 const update = (access: object, who: "manager" | "stranger" | "nobody" = "manager") =>
-  estate.as(who, "updateApplication", { ...named, access })
+  estate.as(who, "updateApplication", { ...applicationIds, access })
 const shown = async () =>
   (await estate.as("manager", "getApplication", { applicationId: "a1" })).application.access
 
-test("everyone can use an application that states nothing", async () => {
+test("by default, everyone can use an application", async () => {
   await create()
   expect(await shown()).toMatchObject({ rule: EVERYONE })
   expect(estate.store.state(estate.cx(), app, "a1")).not.toHaveProperty("access")
 })
 
-test.each([ASSIGNED, PROJECT_ROLE])("an application begins with rule %s", async (rule) => {
+test.each([ASSIGNED, PROJECT_ROLE])("an application can be created with rule %s", async (rule) => {
   await create({ access: { rule } })
   expect(await shown()).toMatchObject({ rule })
 })
 
-test("an update that leaves the rule out, or repeats it, changes nothing", async () => {
+test("an update without a rule or with the same rule changes nothing", async () => {
   await create({ access: { rule: ASSIGNED } })
   const version = () => estate.store.receipt(estate.cx(), app, "a1")?.version
   const before = version()
   await update({ rule: UNSPECIFIED })
   await update({ rule: ASSIGNED })
-  await estate.as("manager", "updateApplication", { ...named, name: "One" })
+  await estate.as("manager", "updateApplication", { ...applicationIds, name: "One" })
   expect([version(), await shown()]).toMatchObject([before, { rule: ASSIGNED }])
   await update({ rule: EVERYONE })
   expect(await shown()).toMatchObject({ rule: EVERYONE })
 })
 
-test("only who can write applications of the project changes the rule", async () => {
+test("changing the rule requires permission to write applications of the project", async () => {
   await create()
   for (const person of ["nobody", "stranger"] as const) {
     await expect(async () => update({ rule: ASSIGNED }, person)).rejects.toThrow()
@@ -72,7 +72,7 @@ const requirements = {
   allowedNetworks: { cidrs: ["192.168.1.0/24", "2001:db8::1"] },
 }
 
-test("requirements of the sign-in are stored, each by itself, and taken back", async () => {
+test("sign-in requirements are stored and removed independently", async () => {
   await create({ access: requirements })
   expect(await shown()).toMatchObject({ rule: EVERYONE, ...requirements })
   await update({ secondFactorRequired: false })
@@ -98,12 +98,12 @@ test.each([
     "too many networks",
     { allowedNetworks: { cidrs: Array.from({ length: 51 }, (_, at) => `10.0.0.${at}`) } },
   ],
-])("%s is refused", async (_, access) => {
+])("%s is rejected", async (_, access) => {
   await create()
   await expect(async () => update(access)).rejects.toMatchObject({ code: "invalid_argument" })
 })
 
-test("an age below zero is refused, and is no way to take a limit back", async () => {
+test("a negative age is rejected instead of removing the limit", async () => {
   await create({ access: requirements })
   await expect(async () => update({ sessionMaxAge: { seconds: -1n } })).rejects.toMatchObject({
     code: "invalid_argument",

@@ -1,9 +1,9 @@
-// Project roles of groups: who has them, until when, and who may give them.
+// Authorizations of groups: which users have the roles, until when, and who can assign them.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { grantsForScript } from "../../../src/domain/action/run/script-user.ts"
 import {
+  listOwnRolesByOrg,
   listRolesByOrg,
-  ownRolesHeld,
   projectAccessOf,
 } from "../../../src/domain/authorization/index.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
@@ -31,7 +31,11 @@ const act = async (who: TenantUser, name: string, request: object): Promise<any>
   estate.as(who, name, request)
 const createGroup = (id: string, who: TenantUser, organizationId: string) =>
   act(who, "createGroup", { organizationId, id, name: id })
-const give = async (roleKeys: string[], more: object = {}, who: TenantUser = "manager") => {
+const authorizeGroup = async (
+  roleKeys: string[],
+  more: object = {},
+  who: TenantUser = "manager",
+) => {
   const request = { groupId: "staff", projectId: "p1", organizationId: "org1", roleKeys, ...more }
   return (await act(who, "createGroupAuthorization", request)).id as string
 }
@@ -41,8 +45,8 @@ const inOrg1 = (...keys: string[]) => [{ orgId: "org1", keys }]
 const granted = { projectId: "p2", grantedOrganizationId: "org1" }
 
 describe("roles of a group on a project", () => {
-  test("are those of its users, and end with the membership", async () => {
-    await give(["editor"])
+  test("apply to its users until the membership ends", async () => {
+    await authorizeGroup(["editor"])
     expect(held()).toEqual([])
     await add("staff", "nobody")
     expect(held()).toEqual(inOrg1("editor"))
@@ -50,9 +54,9 @@ describe("roles of a group on a project", () => {
     expect(held()).toEqual([])
   })
 
-  test("join the user's own and those of other groups, each once", async () => {
-    await give(["editor", "reader"])
-    await give(["reader", "admin"], { groupId: "sub" })
+  test("are merged with the user's own roles and those of other groups, each once", async () => {
+    await authorizeGroup(["editor", "reader"])
+    await authorizeGroup(["reader", "admin"], { groupId: "sub" })
     await add("sub", "nobody")
     expect(held()).toEqual(inOrg1("reader", "admin"))
     await act("manager", "addGroupsToGroup", { id: "staff", groupIds: ["sub"] })
@@ -60,13 +64,13 @@ describe("roles of a group on a project", () => {
     await act("manager", "createAuthorization", own)
     expect(held()[0]?.keys.toSorted()).toEqual(["admin", "editor", "reader"])
     expect(held()).toHaveLength(1)
-    expect(ownRolesHeld(estate.cx(), "nobody", "p1")).toEqual(inOrg1("admin"))
+    expect(listOwnRolesByOrg(estate.cx(), "nobody", "p1")).toEqual(inOrg1("admin"))
     await act("manager", "removeGroupsFromGroup", { id: "staff", groupIds: ["sub"] })
     expect(held()[0]?.keys.toSorted()).toEqual(["admin", "reader"])
   })
 
-  test("change, and end with the authorization, the role, the group and the project", async () => {
-    const id = await give(["editor", "reader"])
+  test("change with the authorization, and end with it or its role, group or project", async () => {
+    const id = await authorizeGroup(["editor", "reader"])
     await add("staff", "nobody")
     await act("manager", "updateGroupAuthorization", { id, roleKeys: ["admin", "reader"] })
     expect(held()).toEqual(inOrg1("admin", "reader"))
@@ -76,26 +80,26 @@ describe("roles of a group on a project", () => {
     expect(held()).toEqual(inOrg1("reader"))
     await act("manager", "deleteGroupAuthorization", { id })
     expect(held()).toEqual([])
-    const gone = act("manager", "updateGroupAuthorization", { id, roleKeys: [] })
-    await expect(gone).rejects.toMatchObject({ code: "not_found" })
-    await give(["reader"])
+    const update = act("manager", "updateGroupAuthorization", { id, roleKeys: [] })
+    await expect(update).rejects.toMatchObject({ code: "not_found" })
+    await authorizeGroup(["reader"])
     expect(held()).toEqual(inOrg1("reader"))
     await act("manager", "deleteGroup", { id: "staff" })
     expect(held()).toEqual([])
     await add("sub", "nobody")
-    await give(["reader"], { groupId: "sub" })
+    await authorizeGroup(["reader"], { groupId: "sub" })
     await act("manager", "deleteProject", { projectId: "p1" })
     expect(held()).toEqual([])
     const { groupAuthorizations } = await act("manager", "listGroupAuthorizations", {})
     expect(groupAuthorizations).toEqual([])
   })
 
-  test("let users in where the project requires a role", async () => {
+  test("admit users if the project requires a role", async () => {
     await act("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
     const enters = () => projectAccessOf(estate.cx(), "nobody", "p1")
     await add("staff", "nobody")
     expect(enters()).toBe("no roles")
-    const id = await give([])
+    const id = await authorizeGroup([])
     expect(enters()).toBe("yes")
     await act("manager", "updateGroupAuthorization", { id, roleKeys: ["admin"] })
     expect(enters()).toBe("yes")
@@ -103,13 +107,15 @@ describe("roles of a group on a project", () => {
     expect(enters()).toBe("no roles")
   })
 
-  test("of a granted project are limited by the grant, and end with it", async () => {
-    const over = { projectId: "p2" }
-    await expect(give(["reader"], over, "owner")).rejects.toMatchObject({ code: "not_found" })
+  test("on a granted project are limited by the project grant, and end with it", async () => {
+    const grantedProject = { projectId: "p2" }
+    await expect(authorizeGroup(["reader"], grantedProject, "owner")).rejects.toMatchObject({
+      code: "not_found",
+    })
     await act("stranger", "createProjectGrant", { ...granted, roleKeys: ["reader", "editor"] })
-    const unknown = give(["admin"], over)
+    const unknown = authorizeGroup(["admin"], grantedProject)
     await expect(unknown).rejects.toMatchObject({ id: "authorization.role_unknown" })
-    await give(["reader", "editor"], over)
+    await authorizeGroup(["reader", "editor"], grantedProject)
     await add("staff", "nobody")
     expect(held("nobody", "p2")).toEqual(inOrg1("reader", "editor"))
     await act("stranger", "updateProjectGrant", { ...granted, roleKeys: ["editor"] })
@@ -122,13 +128,13 @@ describe("roles of a group on a project", () => {
     expect(held("nobody", "p2")).toEqual([])
   })
 
-  test("never cross organizations", async () => {
-    const foreign = give(["reader"], { groupId: "theirs" })
+  test("are limited to groups and projects of the same organization", async () => {
+    const foreign = authorizeGroup(["reader"], { groupId: "theirs" })
     await expect(foreign).rejects.toMatchObject({ code: "not_found", id: "group.missing" })
     await act("stranger", "createProjectGrant", { ...granted, roleKeys: ["reader"] })
-    const overGrant = give(["reader"], { groupId: "theirs", projectId: "p2" })
+    const overGrant = authorizeGroup(["reader"], { groupId: "theirs", projectId: "p2" })
     await expect(overGrant).rejects.toMatchObject({ id: "group.missing" })
-    const id = await give(["reader"])
+    const id = await authorizeGroup(["reader"])
     for (const [name, request] of [
       ["updateGroupAuthorization", { id, roleKeys: [] }],
       ["deleteGroupAuthorization", { id }],
@@ -140,36 +146,38 @@ describe("roles of a group on a project", () => {
     expect(groupAuthorizations).toEqual([])
   })
 
-  test("are one for a group and a project, also when ten ask at once", async () => {
-    const all = await Promise.allSettled(Array.from({ length: 10 }, () => give(["reader"])))
+  test("exist once for each group and project, even with ten concurrent requests", async () => {
+    const all = await Promise.allSettled(
+      Array.from({ length: 10 }, () => authorizeGroup(["reader"])),
+    )
     expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
-    const again = give(["reader"])
+    const again = authorizeGroup(["reader"])
     await expect(again).rejects.toMatchObject({ id: "authorization.exists" })
     const { groupAuthorizations } = await act("manager", "listGroupAuthorizations", {})
     await act("manager", "deleteGroupAuthorization", { id: groupAuthorizations[0].id })
-    await give(["reader"])
+    await authorizeGroup(["reader"])
   })
 
-  test("are no roles of the user's own in an export", async () => {
-    await give(["editor"])
+  test("are not exported as the user's own roles", async () => {
+    await authorizeGroup(["editor"])
     await add("staff", "nobody")
     const home = { orgId: "org1", projectId: "p1" }
-    const carried = { withPasswords: false, withOtp: false }
-    const people = await Array.fromAsync(exportUsers(estate.cx(), home, carried as never))
-    const exported = people.find(({ id }) => id === "nobody")
+    const options = { withPasswords: false, withOtp: false }
+    const allUsers = await Array.fromAsync(exportUsers(estate.cx(), home, options as never))
+    const exported = allUsers.find(({ id }) => id === "nobody")
     expect(exported).toMatchObject({ groups: ["staff"], roles: [] })
   })
 
-  test("are shown to scripts and targets with the user's own", async () => {
-    const id = await give(["editor"])
+  test("are passed to scripts and targets with the user's own", async () => {
+    const id = await authorizeGroup(["editor"])
     await add("staff", "nobody")
     const { grants } = grantsForScript(estate.cx(), "nobody")
     expect(grants).toMatchObject([{ id, userId: "nobody", roles: ["editor"], projectId: "p1" }])
   })
 })
 
-describe("whoever changes a group with project roles", () => {
-  test("must be able to give these roles", async () => {
+describe("changing a group with project roles", () => {
+  test("requires permission to assign these roles", async () => {
     const level = 2
     const permissions = ["group.write", "group.delete", "group.read"]
     await act("owner", "createRole", { key: "KEEPER", displayName: "K", level, permissions })
@@ -185,7 +193,7 @@ describe("whoever changes a group with project roles", () => {
       ["addGroupsToGroup", { id: "staff", groupIds: ["sub"] }],
       ["deleteGroup", { id: "sub" }],
     ] as const
-    const id = await give(["reader"])
+    const id = await authorizeGroup(["reader"])
     const denied = { code: "permission_denied", id: "group.roles_denied" }
     for (const [name, request] of changes.filter(([name]) => name !== "removeUsersFromGroup")) {
       if (name === "addGroupsToGroup") continue
@@ -203,11 +211,11 @@ describe("lists", () => {
     return answer.groupAuthorizations
   }
 
-  test("show the roles that groups have, with names, by each filter", async () => {
-    const id = await give(["reader", "editor"])
-    await give(["admin"], { groupId: "sub" })
+  test("show the roles of groups, with names, by each filter", async () => {
+    const id = await authorizeGroup(["reader", "editor"])
+    await authorizeGroup(["admin"], { groupId: "sub" })
     await act("stranger", "createProjectGrant", { ...granted, roleKeys: ["reader"] })
-    await give(["reader"], { projectId: "p2" })
+    await authorizeGroup(["reader"], { projectId: "p2" })
     const [first] = await found("manager", { case: "authorizationIds", value: { ids: [id] } })
     expect(first).toMatchObject({
       id,
@@ -227,10 +235,10 @@ describe("lists", () => {
     await expect(found("nobody")).rejects.toMatchObject({ code: "permission_denied" })
   })
 
-  test("show all roles of a user, and what gives them, as far as the caller can see", async () => {
-    const groupGrant = await give(["editor"])
+  test("show all roles of a user and their sources that the caller can see", async () => {
+    const groupGrant = await authorizeGroup(["editor"])
     await act("stranger", "createProjectGrant", { ...granted, roleKeys: ["reader"] })
-    await give(["reader"], { projectId: "p2", groupId: "sub" })
+    await authorizeGroup(["reader"], { projectId: "p2", groupId: "sub" })
     await act("manager", "addGroupsToGroup", { id: "staff", groupIds: ["sub"] })
     await add("sub", "nobody")
     const own = { userId: "nobody", projectId: "p1", organizationId: "org1", roleKeys: ["admin"] }

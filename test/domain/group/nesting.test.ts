@@ -26,13 +26,13 @@ const listed = async (who: TenantUser, filter?: object) => {
   return memberGroups.map((each: any) => [each.groupId, each.memberGroupId, each.name])
 }
 
-/** Each is a member of the one before it. */
+/** Nests each group in the previous one. */
 async function chain(...ids: string[]): Promise<void> {
   for (const [at, id] of ids.slice(1).entries()) await nest(ids[at] ?? "", id)
 }
 
 describe("users of a nested group", () => {
-  test("are in every group above it, and a diamond counts once", async () => {
+  test("are in every containing group, each once if there are several paths", async () => {
     await chain("a", "b", "d")
     await chain("a", "c", "d")
     await addUser("d")
@@ -40,7 +40,7 @@ describe("users of a nested group", () => {
     expect(groupsOf("manager")).toEqual([])
   })
 
-  test("leave those groups with the membership, the nesting and the group", async () => {
+  test("leave those groups when the membership, the nesting or the group is removed", async () => {
     await chain("a", "b", "c")
     await addUser("c")
     await unnest("a", "b")
@@ -56,7 +56,7 @@ describe("users of a nested group", () => {
     expect(groupsOf()).toEqual([])
   })
 
-  test("are found by the groups that they are in, directly or not", async () => {
+  test("are found by the groups that contain them, directly or indirectly", async () => {
     await chain("a", "b", "c")
     await addUser("c")
     const found = async (filter: object) => {
@@ -88,7 +88,7 @@ describe("a group never contains itself", () => {
     expect(await listed("manager")).toEqual([["b", "c", "Group c"]])
   })
 
-  test("by two changes at once that are each valid alone", async () => {
+  test("by two concurrent changes that are each valid", async () => {
     const both = await Promise.allSettled([nest("a", "b"), nest("b", "a")])
     expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"])
     expect(both[1]).toMatchObject({ reason: cycle })
@@ -98,7 +98,7 @@ describe("a group never contains itself", () => {
     expect(await listed("manager")).toHaveLength(4)
   })
 
-  test("and readers end also where stored groups do", async () => {
+  test("queries also terminate if stored groups contain each other", async () => {
     await estate.step((tx) => {
       for (const [groupId, memberGroupId] of [
         ["a", "b"],
@@ -116,7 +116,7 @@ describe("a group never contains itself", () => {
   })
 })
 
-describe("groups are nested five deep at most", () => {
+describe("groups are nested at most five levels deep", () => {
   const deep = { code: "failed_precondition", id: "group.too_deep" }
 
   test("at either end, and in the middle", async () => {
@@ -132,14 +132,14 @@ describe("groups are nested five deep at most", () => {
     expect(groupsOf()).toEqual(["a", "b", "c", "d", "f"])
   })
 
-  test("by two changes at once that are each valid alone", async () => {
+  test("by two concurrent changes that are each valid", async () => {
     await chain("a", "b", "c", "d")
     const both = await Promise.allSettled([nest("d", "e"), nest("f", "a")])
     expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"])
     expect(both[1]).toMatchObject({ reason: deep })
   })
 
-  test("also where many chains of stored groups meet", () => {
+  test("even if many chains of stored groups meet", () => {
     const levels = Array.from({ length: 4 }, (_, level) =>
       Array.from({ length: 40 }, (_, at) => `${level}.${at}`),
     )
@@ -171,7 +171,7 @@ describe("members", () => {
     await expect(listed("manager", {})).rejects.toMatchObject({ id: "search.filter_empty" })
   })
 
-  test("are left as they are when they are added or removed again", async () => {
+  test("don't change when they are added or removed again", async () => {
     const { changeDate } = await nest("a", "b", "b")
     expect(timestampMs(changeDate)).toBe(estate.clock.now())
     const before = estate.store.log.durable()
@@ -180,7 +180,7 @@ describe("members", () => {
     expect(estate.store.log.durable()).toBe(before)
   })
 
-  test("belong to the group's organization, or no group of the call is added", async () => {
+  test("must belong to the group's organization; otherwise none of the call is added", async () => {
     await create("x", "stranger", "org2")
     for (const other of ["x", "absent"]) {
       await expect(nest("a", "b", other)).rejects.toMatchObject({ id: "group.missing" })
@@ -204,7 +204,7 @@ describe("members", () => {
     expect(await listed("owner")).toEqual([])
   })
 
-  test("can be 10,000 in an organization, and no more", () => {
+  test("are limited to 10,000 for each organization", () => {
     const many = (count: number) => Array.from({ length: count }, (_, at) => `m${at}`)
     const added = { groupId: "b", memberGroupId: "c" }
     checkNesting({ memberGroups: { a: many(9998), d: ["e"] } }, added)

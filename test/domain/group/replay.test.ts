@@ -8,7 +8,7 @@ const names = ["group_users", "group_groups", "group_administrators", "group_aut
 const tables = names.map((name) => statement(`SELECT * FROM ${name} WHERE instance = $instance`))
 const rows = ({ store, cx }: TestEnvironment) => tables.map((table) => store.all(cx(), table))
 
-test("rebuilt views have the members and roles of groups that are there", async () => {
+test("rebuilt views contain the members and roles of the remaining groups", async () => {
   const estate = await openTenant()
   const act = (who: TenantUser, name: string, request: object) => estate.as(who, name, request)
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "P" })
@@ -18,8 +18,8 @@ test("rebuilt views have the members and roles of groups that are there", async 
     await act("manager", "addUsersToGroup", { id, userIds: ["nobody", "manager"] })
     const roles = { groupId: id, projectId: "p1", organizationId: "org1", roleKeys: [] }
     await act("manager", "createGroupAuthorization", roles)
-    const seat = { groupId: id, resource: onOrg, roles: ["ORG_OWNER_VIEWER"] }
-    await act("manager", "createGroupAdministrator", seat)
+    const groupRole = { groupId: id, resource: onOrg, roles: ["ORG_OWNER_VIEWER"] }
+    await act("manager", "createGroupAdministrator", groupRole)
   }
   await act("manager", "addGroupsToGroup", { id: "a", groupIds: ["b", "c", "gone"] })
   await act("manager", "addGroupsToGroup", { id: "gone", groupIds: ["c"] })
@@ -37,10 +37,10 @@ test("rebuilt views have the members and roles of groups that are there", async 
   expect(live.map((each) => each.length)).toEqual([3, 1, 2, 3])
   const isOfGroups = ({ tables }: (typeof views)[number]) =>
     names.some((name) => Object.hasOwn(tables, name))
-  const anew = views.map((view) =>
+  const changedViews = views.map((view) =>
     isOfGroups(view) ? { ...view, hash: `${view.hash} changed` } : view,
   )
-  const again = await estate.reopen(anew)
+  const again = await estate.reopen(changedViews)
   await again.store.rebuilt()
   expect(rows(again)).toEqual(live)
   await again.close()

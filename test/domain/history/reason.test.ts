@@ -36,9 +36,9 @@ test("a granting role is returned with its resource, granter, and time", async (
     resource: { resource: { case: "projectId", value: "p1" } },
     roles: ["PROJECT_OWNER"],
   })
-  const told = await getReason("manager", permission("nobody", "project.write", p1))
-  expect(told).toMatchObject({ allowed: true, reason: Reason.ROLE, organizationId: "org1" })
-  expect(told.holdings).toMatchObject([
+  const reason = await getReason("manager", permission("nobody", "project.write", p1))
+  expect(reason).toMatchObject({ allowed: true, reason: Reason.ROLE, organizationId: "org1" })
+  expect(reason.holdings).toMatchObject([
     {
       level: "project",
       id: "p1",
@@ -49,10 +49,10 @@ test("a granting role is returned with its resource, granter, and time", async (
       givenBy: { userId: "owner", displayName: "owner Person" },
     },
   ])
-  expect(told.holdings[0].givenDate).toBeDefined()
+  expect(reason.holdings[0].givenDate).toBeDefined()
 })
 
-test("roles of a group are told with the group, who gave them, and when", async () => {
+test("roles of a group are returned with the group, granter, and time", async () => {
   await act("manager", "createGroup", { organizationId: "org1", id: "g1", name: "Staff" })
   await act("manager", "addUsersToGroup", { id: "g1", userIds: ["nobody"] })
   await act("owner", "createGroupAdministrator", {
@@ -60,10 +60,10 @@ test("roles of a group are told with the group, who gave them, and when", async 
     resource: { resource: { case: "projectId", value: "p1" } },
     roles: ["PROJECT_OWNER"],
   })
-  const told = await getReason("manager", permission("nobody", "project.write", p1))
+  const reason = await getReason("manager", permission("nobody", "project.write", p1))
   const givenBy = { userId: "owner", displayName: "owner Person" }
   const group = { groupId: "g1", groupName: "Staff" }
-  expect(told.holdings).toMatchObject([{ ...group, grantingRoles: ["PROJECT_OWNER"], givenBy }])
+  expect(reason.holdings).toMatchObject([{ ...group, grantingRoles: ["PROJECT_OWNER"], givenBy }])
   await act("manager", "createApplication", {
     projectId: "p1",
     applicationId: "a1",
@@ -82,8 +82,8 @@ test("roles of a group are told with the group, who gave them, and when", async 
 })
 
 test("roles apply to lower levels, and granting roles come first", async () => {
-  const told = await getReason("owner", permission("owner", "project.write", p1))
-  expect(told.holdings[0]).toMatchObject({ level: "instance", reaches: true })
+  const reason = await getReason("owner", permission("owner", "project.write", p1))
+  expect(reason.holdings[0]).toMatchObject({ level: "instance", reaches: true })
   const ofManager = await getReason("owner", permission("manager", "project.write", p1))
   expect(ofManager.holdings).toMatchObject([
     { level: "org", id: "org1", name: "Acme", grantingRoles: ["ORG_OWNER"] },
@@ -212,7 +212,7 @@ test("explains access to an application, with the roles", async () => {
   })
 })
 
-test("the rule of the application is a condition where it limits who can use it", async () => {
+test("the access rule of an application is a condition if it limits access", async () => {
   await app()
   const named = { projectId: "p1", applicationId: "a1" }
   const limit = (rule: ApplicationAccessRule) =>
@@ -257,7 +257,9 @@ test("finds roles granted by the instance, with the granter", async () => {
   await estate.step((tx) =>
     addMember(tx, { userId: "nobody", target: { level: "instance" }, roles: ["IAM_OWNER_VIEWER"] }),
   )
-  const told = await getReason("owner", permission("nobody", "project.read", p1))
-  expect(told.holdings).toMatchObject([{ level: "instance", grantingRoles: ["IAM_OWNER_VIEWER"] }])
-  expect(told.holdings[0].givenDate).toBeDefined()
+  const reason = await getReason("owner", permission("nobody", "project.read", p1))
+  expect(reason.holdings).toMatchObject([
+    { level: "instance", grantingRoles: ["IAM_OWNER_VIEWER"] },
+  ])
+  expect(reason.holdings[0].givenDate).toBeDefined()
 })

@@ -1,4 +1,4 @@
-// Manager roles of groups: what they permit, and who may change the groups that have them.
+// Administrator roles of groups: what they permit, and who can change groups that have them.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { setPassword } from "../../../src/domain/credential/commands.ts"
 import { addUserToGroup, ensureGroup, findGroupByName } from "../../../src/domain/group/index.ts"
@@ -30,8 +30,12 @@ const act = async (who: TenantUser, name: string, request: object): Promise<any>
 const by = async (userId: string, name: string, request: object): Promise<any> =>
   estate.as("nobody", name, request, { cx: { caller: callerOf(userId) } })
 
-const give = (groupId: string, resource: object, roles: string[], who: TenantUser = "owner") =>
-  act(who, "createGroupAdministrator", { groupId, resource, roles })
+const assignRoles = (
+  groupId: string,
+  resource: object,
+  roles: string[],
+  who: TenantUser = "owner",
+) => act(who, "createGroupAdministrator", { groupId, resource, roles })
 const add = (id: string, ...userIds: string[]) => act("owner", "addUsersToGroup", { id, userIds })
 const nest = (id: string, ...groupIds: string[]) =>
   act("owner", "addGroupsToGroup", { id, groupIds })
@@ -42,8 +46,8 @@ const denied = { code: "permission_denied" }
 const tooHigh = { code: "permission_denied", id: "group.outranks_you" }
 
 describe("roles of a group", () => {
-  test("are those of its users, and end with the membership", async () => {
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+  test("apply to its users until the membership ends", async () => {
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
     await expect(rename("eve")).rejects.toMatchObject(denied)
     await add("admins", "eve")
     expect(held("eve")).toEqual([["org", "org1", "ORG_OWNER"]])
@@ -53,8 +57,8 @@ describe("roles of a group", () => {
     await expect(rename("eve")).rejects.toMatchObject(denied)
   })
 
-  test("are those of users of nested groups, and end with the nesting and the group", async () => {
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+  test("apply to users of nested groups until the nesting or the group is removed", async () => {
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
     await add("sub", "eve")
     await nest("admins", "sub")
     await rename("eve")
@@ -66,8 +70,8 @@ describe("roles of a group", () => {
     expect(held("eve")).toEqual([])
   })
 
-  test("change and end with the next request", async () => {
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+  test("change and end immediately", async () => {
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
     await add("admins", "eve")
     const of = { groupId: "admins", resource: onOrg("org1") }
     const viewer = { ...of, roles: ["ORG_OWNER_VIEWER"] }
@@ -77,41 +81,41 @@ describe("roles of a group", () => {
     await act("owner", "deleteGroupAdministrator", of)
     expect(held("eve")).toEqual([])
     expect((await act("owner", "deleteGroupAdministrator", of)).deletionDate).toBeUndefined()
-    const gone = act("owner", "updateGroupAdministrator", viewer)
-    await expect(gone).rejects.toMatchObject({ id: "member.missing" })
+    const update = act("owner", "updateGroupAdministrator", viewer)
+    await expect(update).rejects.toMatchObject({ id: "member.missing" })
   })
 
-  test("count on the instance, on projects and within decisions", async () => {
+  test("apply on the instance, on projects and within decisions", async () => {
     await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "P" })
-    await give("staff", onProject("p1"), ["PROJECT_OWNER"])
+    await assignRoles("staff", onProject("p1"), ["PROJECT_OWNER"])
     await add("staff", "eve")
     await by("eve", "updateProject", { projectId: "p1", name: "Eve's" })
     const viewer = { userId: "deputy", resource: onProject("p1"), roles: ["PROJECT_OWNER_VIEWER"] }
     await by("eve", "createAdministrator", viewer)
     const owner = { userId: "deputy", resource: onOrg("org1"), roles: ["ORG_OWNER_VIEWER"] }
     await expect(by("eve", "createAdministrator", owner)).rejects.toMatchObject(denied)
-    await give("admins", onInstance, ["IAM_OWNER"])
+    await assignRoles("admins", onInstance, ["IAM_OWNER"])
     await add("admins", "eve")
     await by("eve", "createAdministrator", owner)
     expect(outranksInstance(estate.cx({ caller: callerOf("eve") }))).toBe(true)
   })
 
-  test("never cross organizations", async () => {
+  test("are limited to groups and resources of the same organization", async () => {
     for (const [groupId, resource] of [
       ["admins", onOrg("org2")],
       ["absent", onOrg("org1")],
     ] as const) {
-      const given = give(groupId, resource, ["ORG_OWNER"])
+      const given = assignRoles(groupId, resource, ["ORG_OWNER"])
       await expect(given).rejects.toMatchObject({ code: "not_found", id: "group.missing" })
     }
     await act("stranger", "createProject", { organizationId: "org2", projectId: "p2", name: "P" })
-    const onTheirs = give("admins", onProject("p2"), ["PROJECT_OWNER"])
-    await expect(onTheirs).rejects.toMatchObject({ id: "group.missing" })
+    const assignment = assignRoles("admins", onProject("p2"), ["PROJECT_OWNER"])
+    await expect(assignment).rejects.toMatchObject({ id: "group.missing" })
     const granted = { projectId: "p2", grantedOrganizationId: "org1", roleKeys: [] }
     await act("stranger", "createProjectGrant", granted)
     const value = { projectId: "p2", organizationId: "org1" }
     const onGrant = { resource: { case: "projectGrant", value } }
-    await give("admins", onGrant, ["PROJECT_GRANT_OWNER"])
+    await assignRoles("admins", onGrant, ["PROJECT_GRANT_OWNER"])
     await add("admins", "eve")
     expect(held("eve")).toEqual([["grant", expect.any(String), "PROJECT_GRANT_OWNER"]])
     const removed = { projectId: "p2", grantedOrganizationId: "org1" }
@@ -119,9 +123,9 @@ describe("roles of a group", () => {
     expect(held("eve")).toEqual([])
   })
 
-  test("end with the organization that has the group", async () => {
+  test("end with the organization of the group", async () => {
     await act("stranger", "createGroup", { organizationId: "org2", id: "x", name: "x" })
-    await give("x", onInstance, ["IAM_ORG_MANAGER"])
+    await assignRoles("x", onInstance, ["IAM_ORG_MANAGER"])
     await act("stranger", "createGroup", { organizationId: "org2", id: "y", name: "y" })
     const { groupAdministrators } = await act("owner", "listGroupAdministrators", {})
     expect(groupAdministrators).toHaveLength(1)
@@ -129,8 +133,8 @@ describe("roles of a group", () => {
     expect((await act("owner", "listGroupAdministrators", {})).groupAdministrators).toEqual([])
   })
 
-  test("are no roles of a user's own: the last owner stays", async () => {
-    await give("admins", onInstance, ["IAM_OWNER"])
+  test("are not the user's own: the last owner can't be removed", async () => {
+    await assignRoles("admins", onInstance, ["IAM_OWNER"])
     await add("admins", "eve")
     const last = { userId: "owner", resource: onInstance }
     const removed = by("eve", "deleteAdministrator", last)
@@ -141,12 +145,12 @@ describe("roles of a group", () => {
   })
 })
 
-describe("a group ranks like its roles", () => {
+describe("a group has the rank of its roles", () => {
   const member = { id: "admins", userIds: ["clerk"] }
 
-  test("for who adds or removes users, renames or deletes it", async () => {
+  test("for callers who add or remove users, rename or delete it", async () => {
     await by("clerk", "addUsersToGroup", { id: "staff", userIds: ["clerk"] })
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
     await add("admins", "eve")
     for (const [name, request] of [
       ["addUsersToGroup", member],
@@ -162,8 +166,8 @@ describe("a group ranks like its roles", () => {
     expect(held("nobody")).toEqual([])
   })
 
-  test("and those of all groups that it is in", async () => {
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+  test("including the roles of all groups that contain it", async () => {
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
     await nest("admins", "sub")
     await nest("sub", "staff")
     for (const id of ["sub", "staff"]) {
@@ -179,11 +183,11 @@ describe("a group ranks like its roles", () => {
     expect(held("clerk")).toEqual([["org", "org1", "ORG_USER_MANAGER"]])
   })
 
-  test("and nobody gives or takes roles of a group that they lack", async () => {
+  test("and no one can assign or remove roles that they don't have", async () => {
     await add("staff", "manager")
-    const owner = give("staff", onInstance, ["IAM_OWNER"], "manager")
+    const owner = assignRoles("staff", onInstance, ["IAM_OWNER"], "manager")
     await expect(owner).rejects.toMatchObject(denied)
-    await give("staff", onOrg("org1"), ["ORG_OWNER"], "manager")
+    await assignRoles("staff", onOrg("org1"), ["ORG_OWNER"], "manager")
     const custom = {
       key: "HELPER",
       level: 2,
@@ -201,23 +205,23 @@ describe("a group ranks like its roles", () => {
       ["updateGroupAdministrator", { ...of, roles: ["HELPER"] }],
       ["deleteGroupAdministrator", of],
     ] as const) {
-      const raised = by("deputy", name, request)
-      await expect(raised, name).rejects.toMatchObject({ id: "member.role_too_high" })
+      const attempt = by("deputy", name, request)
+      await expect(attempt, name).rejects.toMatchObject({ id: "member.role_too_high" })
     }
   })
 
-  test("in an import, too, which takes groups by their names", async () => {
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
-    const entered = estate.step((tx) => void addUserToGroup(tx, "admins", "eve"), {
+  test("in an import, which finds groups by name", async () => {
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
+    const addition = estate.step((tx) => void addUserToGroup(tx, "admins", "eve"), {
       caller: callerOf("clerk"),
     })
-    await expect(entered).rejects.toMatchObject(tooHigh)
+    await expect(addition).rejects.toMatchObject(tooHigh)
     await ensureGroup(estate.cx({ caller: callerOf("clerk") }), "org1", "ADMINS")
     await estate.step((tx) => expect(findGroupByName(tx, "org1", "Admins")).toBe("admins"))
   })
 
-  test("also for whoever changes its users", async () => {
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+  test("also for callers who change its users", async () => {
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
     const cx = estate.cx({ caller: callerOf("clerk") })
     expect(outranks(cx, "eve", "home")).toBe(true)
     await add("admins", "eve")
@@ -228,7 +232,7 @@ describe("a group ranks like its roles", () => {
   })
 })
 
-describe("what others created for users must be confirmed before", () => {
+describe("credentials that others created for users must be confirmed before", () => {
   const unconfirmed = { code: "failed_precondition", id: "member.credentials_unconfirmed" }
   beforeEach(async () => {
     const cx = estate.cx({ caller: callerOf("manager") })
@@ -248,7 +252,7 @@ describe("what others created for users must be confirmed before", () => {
   })
 
   test("the group has roles and they are added, directly or with another group", async () => {
-    await give("admins", onInstance, ["IAM_OWNER"])
+    await assignRoles("admins", onInstance, ["IAM_OWNER"])
     await expect(add("admins", "eve")).rejects.toMatchObject(unconfirmed)
     await add("staff", "eve")
     await expect(nest("admins", "staff")).rejects.toMatchObject(unconfirmed)
@@ -260,10 +264,10 @@ describe("what others created for users must be confirmed before", () => {
     expect(held("eve")).toHaveLength(1)
   })
 
-  test("a role that a group has permits more", async () => {
+  test("a role of a group receives more permissions", async () => {
     const custom = { key: "HELPER", displayName: "Helper", level: 1, permissions: ["user.read"] }
     await act("owner", "createRole", custom)
-    await give("staff", onInstance, ["HELPER"])
+    await assignRoles("staff", onInstance, ["HELPER"])
     const { preconditions } = await add("staff", "eve").catch((cause) => cause)
     const confirmedCredentials = preconditions.map(({ subject }: { subject: string }) => subject)
     await act("owner", "addUsersToGroup", { id: "staff", userIds: ["eve"], confirmedCredentials })
@@ -276,10 +280,10 @@ describe("what others created for users must be confirmed before", () => {
 })
 
 describe("lists", () => {
-  test("show what groups have, by group, thing and role, to who can see it", async () => {
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
-    await give("admins", onInstance, ["IAM_OWNER_VIEWER"])
-    await give("staff", onOrg("org1"), ["ORG_USER_MANAGER", "ORG_OWNER_VIEWER"])
+  test("show the roles of groups, by group, resource and role", async () => {
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
+    await assignRoles("admins", onInstance, ["IAM_OWNER_VIEWER"])
+    await assignRoles("staff", onOrg("org1"), ["ORG_USER_MANAGER", "ORG_OWNER_VIEWER"])
     const found = async (filter?: object, who: TenantUser = "owner") => {
       const filters = filter ? [{ filter }] : []
       const { groupAdministrators } = await act(who, "listGroupAdministrators", { filters })
@@ -301,9 +305,9 @@ describe("lists", () => {
     expect(await found(undefined, "stranger")).toEqual([])
   })
 
-  test("show all manager roles of a user, and by which group", async () => {
-    await give("admins", onOrg("org1"), ["ORG_OWNER"])
-    await give("staff", onInstance, ["IAM_OWNER_VIEWER"])
+  test("show all administrator roles of a user, with their groups", async () => {
+    await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
+    await assignRoles("staff", onInstance, ["IAM_OWNER_VIEWER"])
     await nest("admins", "staff")
     await add("staff", "clerk")
     const seen = async (ask: (name: string, request: object) => Promise<any>) => {

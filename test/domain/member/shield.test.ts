@@ -127,7 +127,7 @@ describe("granting and revoking roles compares", () => {
     ],
   }
 
-  /** A group with a role, which has a user and a group. */
+  /** Creates a group with a role, a user and a member group. */
   async function addGroups() {
     const call = (name: string, request: object) => as("owner", name, request)
     for (const id of ["strong", "inner", "plain"]) {
@@ -135,8 +135,8 @@ describe("granting and revoking roles compares", () => {
     }
     await call("addUsersToGroup", { id: "strong", userIds: ["manager"] })
     await call("addGroupsToGroup", { id: "strong", groupIds: ["inner"] })
-    const seat = { groupId: "strong", resource: onInstance, roles: ["STRONG"] }
-    await call("createGroupAdministrator", seat)
+    const roleInput = { groupId: "strong", resource: onInstance, roles: ["STRONG"] }
+    await call("createGroupAdministrator", roleInput)
   }
 
   test.each(Object.entries(tried))("%s", async (_, [permission, name, request]) => {
@@ -180,9 +180,9 @@ describe("nobody revokes a built-in role with more permissions than their own:",
   }
   const isIn = (held: ReadonlySet<string>, one: string) =>
     held.has(one) || held.has(wide[one] ?? one)
-  const ways: Readonly<Record<string, (seat: object, least: string) => object>> = {
-    updateAdministrator: (seat, least) => ({ ...seat, roles: [least] }),
-    deleteAdministrator: (seat) => seat,
+  const ways: Readonly<Record<string, (roleInput: object, least: string) => object>> = {
+    updateAdministrator: (roleInput, least) => ({ ...roleInput, roles: [least] }),
+    deleteAdministrator: (roleInput) => roleInput,
   }
 
   test.each(Object.entries(on))("on %s", async (level, { target, resource }) => {
@@ -239,7 +239,7 @@ test("callers administer only users whom they can read; others are not found", a
 
 describe("a role elsewhere shields nobody from the owner of the organization, who", () => {
   beforeEach(() => grantRoles("nobody", { level: "project", id: "p2" }, "PROJECT_OWNER"))
-  const seat = { userId: "nobody", resource: onProject }
+  const roleInput = { userId: "nobody", resource: onProject }
   const credential = { userId: "nobody", newPassword: { password: "Correct-horse-8-battery" } }
 
   test.each(["lockUser", "deactivateUser", "deleteUser"])("can %s", async (name) => {
@@ -256,7 +256,7 @@ describe("a role elsewhere shields nobody from the owner of the organization, wh
     await expect(as("manager", "updateUser", renamed)).rejects.toMatchObject(refused)
     const { administrators } = await as("manager", "listAdministrators", {})
     expect(administrators.map(({ user }: any) => user.id).toSorted()).toEqual(["manager", "nobody"])
-    expect((await as("manager", "deleteAdministrator", seat)).deletionDate).toBeDefined()
+    expect((await as("manager", "deleteAdministrator", roleInput)).deletionDate).toBeDefined()
     expect(rolesOf("nobody")).toEqual([])
     await as("manager", "setPassword", credential)
   })
@@ -269,13 +269,13 @@ describe("a role elsewhere shields nobody from the owner of the organization, wh
     expect(await told("owner")).toEqual([true, true])
     expect(await told("nobody")).toEqual([false, true])
     expect(await told("manager")).toEqual([false, false])
-    await as("manager", "deleteAdministrator", seat)
+    await as("manager", "deleteAdministrator", roleInput)
     expect(await told("nobody")).toEqual([false, false])
   })
 
   test("sees no resources on which the users have no role", async () => {
     const tried = (kind: string, value: unknown) =>
-      as("manager", "deleteAdministrator", { ...seat, resource: resource(kind, value) })
+      as("manager", "deleteAdministrator", { ...roleInput, resource: resource(kind, value) })
     for (const id of ["org2", "absent"]) {
       await expect(tried("organizationId", id)).rejects.toMatchObject({ id: "org.missing" })
       const grant = { projectId: "p2", organizationId: id }
@@ -286,10 +286,10 @@ describe("a role elsewhere shields nobody from the owner of the organization, wh
   test("can't revoke roles on the instance or of its administrators", async () => {
     await grantRoles("nobody", onLevel, "IAM_OWNER_VIEWER")
     const refused = { code: "permission_denied" }
-    await expect(as("manager", "deleteAdministrator", seat)).rejects.toMatchObject(refused)
-    const above = { ...seat, resource: onInstance }
+    await expect(as("manager", "deleteAdministrator", roleInput)).rejects.toMatchObject(refused)
+    const above = { ...roleInput, resource: onInstance }
     await expect(as("manager", "deleteAdministrator", above)).rejects.toMatchObject(refused)
-    await expect(as("manager", "lockUser", seat)).rejects.toMatchObject(refused)
+    await expect(as("manager", "lockUser", roleInput)).rejects.toMatchObject(refused)
     expect(rolesOf("nobody").toSorted()).toEqual(["IAM_OWNER_VIEWER", "PROJECT_OWNER"])
   })
 })

@@ -13,7 +13,7 @@ import { signUpRequest } from "../../../src/domain/sign-up/model.ts"
 import { target } from "../../../src/domain/target/model.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { neverExpires } from "../../../src/kernel/crypto/signing-key.ts"
-import { groupChanges, groupLooks, makeGroups } from "../../support/group-rows.ts"
+import { createGroups, groupChanges, groupReads } from "../../support/group-rows.ts"
 import { fontWith, onePixel } from "../../support/picture.ts"
 import { callsOf, messageOf, policyRows } from "../../support/policies.ts"
 import { humanInput, openTenant, operationNames, type Tenant } from "../../support/tenant.ts"
@@ -52,7 +52,7 @@ beforeEach(async () => {
       const key = { keyId, publicKey: `key of ${instance}`, expires: neverExpires }
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
     }
-    await makeGroups((name, request) => callIn(instance, name, request), instance)
+    await createGroups((name, request) => callIn(instance, name, request), instance)
     const a3 = { groupId: "g3", projectId: "p1", orgId: "org1", roleKeys: [] }
     await estate.step((tx) => addGroupAuthorization(tx, "a3", a3), { instance })
     const terms = { orgId: "org1", useLimit: 5, expires: estate.clock.now() + 5000, domains: [] }
@@ -449,7 +449,7 @@ const readOperations: readonly (readonly [string, object, string?])[] = [
   ["listTargetCalls", {}],
   ["listSignUpLinks", {}],
   ["listSignUpRequests", {}],
-  ...groupLooks,
+  ...groupReads,
 ]
 
 /** Only callers who manage several instances can call these. */

@@ -56,7 +56,7 @@ test("imported data is exported unchanged, and can be imported elsewhere", async
     {
       backEndLogoutAccepted: true,
       plainOauth: true,
-      // Without these, users could use the imported application who can't use this one.
+      // Without these, users who can't use this application could use the imported one.
       access: { rule: 2, secondFactorRequired: true, allowedNetworks: { cidrs: ["10.0.0.0/8"] } },
       forwardAuth: {
         rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokens: true }],

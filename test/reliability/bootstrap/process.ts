@@ -94,4 +94,4 @@ export const isPlainError = ({ code, out, error }: ExitResult): boolean =>
   code === 1 &&
   out === "" &&
   /^latchkey: [^\n]+\n$/.test(error) &&
-  !/a bug|SQLITE_|Error:/.test(error)
+  !/internal error|SQLITE_|Error:/.test(error)

@@ -113,7 +113,7 @@ async function checkCreated(
   const text = `${reply.status} ${JSON.stringify(reply.body)}`
   if (reply.status === 200) {
     if (!isWhole(reply)) complain(`${describeDeed(deed)} is there, but not whole: ${text}`)
-  } else if (reply.status !== 404) complain(`${describeDeed(deed)} can't be looked at: ${text}`)
+  } else if (reply.status !== 404) complain(`${describeDeed(deed)} can't be read: ${text}`)
   else if (isAcknowledged(journal, deed))
     complain(`${describeDeed(deed)} was acknowledged and is lost`)
   if (isAcknowledged(journal, deed)) return

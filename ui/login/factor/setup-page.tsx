@@ -18,7 +18,9 @@ export type FactorSetupPageProps = SharedProps & {
   readonly factors: readonly SetupFactor[]
   /** Whether the setup can't be skipped. */
   readonly isForced: boolean
-  /** The application that requires it; absent where the user's organization does. */
+  /**
+   * The application that requires a second factor; absent if the user's organization requires it.
+   */
   readonly application?: string | undefined
   /** Whether browsers don't support passkeys at our URL. */
   readonly isWebAuthnUnavailable: boolean
@@ -39,10 +41,10 @@ export function FactorSetupPage(props: FactorSetupPageProps) {
   } = props
   const isPasskeyOnly = factors.length === 1 && factors[0] === "passkey"
   const t = props.t.on(isPasskeyOnly ? "passkey_only" : "factor_setup")
-  const forced = application
+  const requiredLead = application
     ? t("factor_setup.application", { application })
     : t("factor_setup.forced")
-  const lead = isForced ? forced : t("factor_setup.lead")
+  const lead = isForced ? requiredLead : t("factor_setup.lead")
   return (
     <Frame {...props} title={t("factor_setup.title")}>
       <Heading title={t("factor_setup.title")} lead={lead} />

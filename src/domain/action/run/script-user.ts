@@ -112,17 +112,17 @@ function parseMetadataValue(bytes: Uint8Array): unknown {
 }
 
 /**
- * What a user holds by roles of their own and of their groups; where an organisation's script asks,
- * what is its affair: what it gives itself, and what others give on its projects.
+ * The authorizations of a user and of their groups. Scripts of an organization receive only those
+ * that the organization granted, and those that others granted on its projects.
  */
 export function grantsForScript(cx: Cx, userId: string, orgId?: string) {
   const own = authorizationIdsOf(cx, userId).map((id) => {
     return { id, kind: authorization, state: cx.store.state(cx, authorization, id) }
   })
-  const ofGroups = groupAuthorizationsOf(cx, userId).map(({ id }) => {
+  const fromGroups = groupAuthorizationsOf(cx, userId).map(({ id }) => {
     return { id, kind: groupAuthorization, state: cx.store.state(cx, groupAuthorization, id) }
   })
-  const grants = [...own, ...ofGroups].flatMap(({ id, kind, state }) => {
+  const grants = [...own, ...fromGroups].flatMap(({ id, kind, state }) => {
     const receipt = cx.store.receipt(cx, kind, id)
     const { name: projectName, orgId: owner } = cx.store.state(cx, project, state.projectId)
     const isShown = orgId === undefined || state.orgId === orgId || owner === orgId

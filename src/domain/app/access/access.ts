@@ -1,32 +1,35 @@
 /**
- * Which of the users whom the project admits can use an application: all of them, those who are
- * assigned to it, themselves or by a group, or those with a role of the project.
+ * Which users can use an application, provided that the project admits them: all of them, those
+ * assigned to it directly or through a group, or those with a role of the project.
  */
 export type AppAccessRule = "everyone" | "assigned" | "role"
 
-/** Who can use an application, and what their sign-in must be. Absent is no requirement. */
+/**
+ * Who can use an application, and what it requires of their sign-ins; absent fields require
+ * nothing.
+ */
 export type AppAccess = {
   readonly rule: AppAccessRule
   /** Whether a second factor or a passkey is required. */
   readonly secondFactor?: boolean
-  /** Seconds since the sign-in. */
+  /** Maximum seconds since the sign-in. */
   readonly maxAge?: number
-  /** IP addresses and blocks where the user's browser must be. */
+  /** IP addresses and CIDR blocks that the user's browser must be in. */
   readonly networks?: readonly string[]
 }
 
-/** Applies if nothing is stored. */
+/** Applies if no access is stored. */
 const defaultAccess: AppAccess = { rule: "everyone" }
 
-export const isDefaultAccess = (access: AppAccess): boolean => isSame(access, defaultAccess)
+export const isDefaultAccess = (access: AppAccess): boolean => isSameAccess(access, defaultAccess)
 
-/** Who can use an application now. */
+/** Who can currently use an application. */
 export const accessOf = (state: { readonly access?: AppAccess } | { readonly status: string }) =>
   ("access" in state ? state.access : undefined) ?? defaultAccess
 
-/** Access with changed fields, without fields that require nothing. */
-export function accessWith(before: AppAccess, change: Partial<AppAccess>): AppAccess {
-  const { rule, secondFactor = false, maxAge = 0, networks = [] } = { ...before, ...change }
+/** Applies changes to the access; the result omits fields that require nothing. */
+export function mergeAccess(current: AppAccess, change: Partial<AppAccess>): AppAccess {
+  const { rule, secondFactor = false, maxAge = 0, networks = [] } = { ...current, ...change }
   return {
     rule,
     ...(secondFactor && { secondFactor }),
@@ -35,6 +38,6 @@ export function accessWith(before: AppAccess, change: Partial<AppAccess>): AppAc
   }
 }
 
-/** Whether two results of `accessWith` are equal. */
-export const isSame = (one: AppAccess, other: AppAccess): boolean =>
+/** Whether two results of `mergeAccess` are equal. */
+export const isSameAccess = (one: AppAccess, other: AppAccess): boolean =>
   JSON.stringify(one) === JSON.stringify(other)

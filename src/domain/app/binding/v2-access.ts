@@ -7,8 +7,8 @@ import { valueOfEnum } from "../../../protocol/api/response.ts"
 import { type AppAccess, type AppAccessRule, accessOf } from "../access/access.ts"
 import type { App } from "../model.ts"
 
-/** The fields of an application's access that a request contains. */
-export function accessChange(message: Message | undefined): Partial<AppAccess> {
+/** The access fields that a request contains. */
+export function accessInputOf(message: Message | undefined): Partial<AppAccess> {
   if (!message) return {}
   const { rule, secondFactorRequired: secondFactor, sessionMaxAge, allowedNetworks } = message
   return {
@@ -25,18 +25,18 @@ const rules: Readonly<Record<number, AppAccessRule>> = {
   [ApplicationAccessRule.PROJECT_ROLE]: "role",
 }
 
-/** An application's access as it is shown. */
+/** The access of an application as the API returns it. */
 export function toAccess(state: App) {
   const { rule, secondFactor = false, maxAge = 0, networks = [] } = accessOf(state)
   return {
-    rule: ruleNumbers[rule],
+    rule: rulesToMessage[rule],
     secondFactorRequired: secondFactor,
     sessionMaxAge: durationFromMs(maxAge * 1000),
     allowedNetworks: { cidrs: [...networks] },
   }
 }
 
-const ruleNumbers = {
+const rulesToMessage = {
   everyone: ApplicationAccessRule.EVERYONE,
   assigned: ApplicationAccessRule.ASSIGNED,
   role: ApplicationAccessRule.PROJECT_ROLE,

@@ -30,7 +30,7 @@ import {
 import type { ApiConfig } from "../model.ts"
 import { oidcDefaults } from "../oidc.ts"
 import { normalizeScope } from "../scope.ts"
-import { accessChange } from "./v2-access.ts"
+import { accessInputOf } from "./v2-access.ts"
 import { compliance, newOidc, oidcChange } from "./v2-oidc.ts"
 import { newSaml, samlChange } from "./v2-saml.ts"
 
@@ -73,7 +73,7 @@ async function createFromRequest(cx: Cx, req: CreateApplicationRequest) {
   const { projectId, name } = req
   const id = parseResourceId(cx.ids, "application_id", req.applicationId)
   const config = await configOf(cx, req)
-  const access = accessChange(req.access)
+  const access = accessInputOf(req.access)
   const input = { projectId, name, config, access, chosen: chosenCredentialsOf(req) }
   const { receipt, clientId, secret } = await createApplication(cx, id, input)
   return {
@@ -162,7 +162,7 @@ async function changesOf(
   cx: Cx,
   { name, access, applicationType }: UpdateApplicationRequest,
 ): Promise<ApplicationChange> {
-  const nameChange = { ...(name !== "" && { name }), access: accessChange(access) }
+  const nameChange = { ...(name !== "" && { name }), access: accessInputOf(access) }
   switch (applicationType.case) {
     case "oidcConfiguration":
       return { ...nameChange, oidc: oidcChange(applicationType.value) }

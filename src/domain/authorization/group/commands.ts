@@ -4,16 +4,16 @@ import { group } from "../../group/index.ts"
 import {
   assignableRoles,
   authorizationNotFoundError,
-  grantFor,
   hasSameRoles,
+  requireAvailableProject,
   roleSourcesOf,
 } from "../commands.ts"
 import {
   type GroupAuthorization,
   type GroupAuthorizationEvent,
   groupAuthorization,
-  groupPairClaim,
-  groupPairOf,
+  groupAuthorizationClaim,
+  groupAuthorizationKeyOf,
 } from "./model.ts"
 
 type GroupAuthorizationInput = {
@@ -25,29 +25,36 @@ type GroupAuthorizationInput = {
 }
 
 /**
- * Assigns a group roles in a project. Rejects a group of another organization or with roles in the
- * project, an organization that neither owns the project nor has a grant for it, and roles that it
- * can't assign there.
+ * Authorizes a group on a project. Rejects a group of another organization, a second authorization
+ * of the same group, an organization that neither owns the project nor has a grant of it, and roles
+ * that are not available to it.
  */
 export function addGroupAuthorization(
   tx: Transaction,
   id: string,
   { groupId, projectId, orgId, roleKeys }: GroupAuthorizationInput,
 ): void {
-  const { grantId, projectOrgId } = grantFor(tx, projectId, orgId)
-  const of = tx.state(group, groupId)
-  if (of.status !== "active" || of.orgId !== orgId) throw groupMissingError()
-  const given = assignableRoles(tx, { projectId, grantId }, roleKeys)
-  const between = { groupId, projectId, grantId, ...(grantId && { projectOrgId }) }
+  const { grantId, projectOrgId } = requireAvailableProject(tx, projectId, orgId)
+  const authorizedGroup = tx.state(group, groupId)
+  if (authorizedGroup.status !== "active" || authorizedGroup.orgId !== orgId)
+    throw groupNotFoundError()
+  const roles = assignableRoles(tx, { projectId, grantId }, roleKeys)
+  const subject = { groupId, projectId, grantId, ...(grantId && { projectOrgId }) }
   const added: Draft<GroupAuthorizationEvent> = {
     type: "group.grant.added",
-    data: { ...between, ...given },
-    claims: [{ take: groupPairClaim, key: groupPairOf(between), taken }],
+    data: { ...subject, ...roles },
+    claims: [
+      {
+        take: groupAuthorizationClaim,
+        key: groupAuthorizationKeyOf(subject),
+        taken: groupAuthorizationTaken,
+      },
+    ],
   }
   tx.append(groupAuthorization, id, [added], orgId)
 }
 
-/** The same in a transaction of its own. */
+/** Authorizes a group in a transaction of its own. */
 export async function createGroupAuthorization(
   cx: Cx,
   id: string,
@@ -57,31 +64,31 @@ export async function createGroupAuthorization(
   return step.receipt(groupAuthorization, id)
 }
 
-/** Replaces the roles; does nothing if they are equal. */
-export const changeGroupAuthorization = groupAuthorization.command<readonly string[]>(
+/** Replaces the roles; no-op if they are unchanged. */
+export const updateGroupAuthorization = groupAuthorization.command<readonly string[]>(
   (state, roleKeys, cx) => {
-    mustExist(state)
-    const given = assignableRoles(cx, state, roleKeys)
+    requireExists(state)
+    const roles = assignableRoles(cx, state, roleKeys)
     const isSame = hasSameRoles(roleSourcesOf(cx, state), state, roleKeys)
-    return isSame ? [] : [{ type: "group.grant.changed", data: given }]
+    return isSame ? [] : [{ type: "group.grant.changed", data: roles }]
   },
 )
 
-/** Removes all roles; does nothing if there are none. */
+/** Removes the authorization of a group; no-op if it is already removed. */
 export const removeGroupAuthorization = groupAuthorization.command((state) => {
   if (state.status !== "active") return []
-  const claims = [{ release: groupPairClaim, key: groupPairOf(state) }]
+  const claims = [{ release: groupAuthorizationClaim, key: groupAuthorizationKeyOf(state) }]
   return [{ type: "group.grant.removed", data: {}, claims }]
 })
 
-function mustExist({ status }: GroupAuthorization): void {
+function requireExists({ status }: GroupAuthorization): void {
   if (status !== "active") throw authorizationNotFoundError()
 }
 
-const groupMissingError = () =>
-  new Fault("not_found", "group.missing", "the organization does not have this group")
+const groupNotFoundError = () =>
+  new Fault("not_found", "group.missing", "group not found in the organization")
 
-const taken = {
+const groupAuthorizationTaken = {
   id: "authorization.exists",
-  message: "the group already has roles in this project; update them instead",
+  message: "the group is already authorized on this project; update the roles instead",
 }

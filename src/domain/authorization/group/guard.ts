@@ -1,18 +1,18 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { guardGroups } from "../../group/index.ts"
-import { lackingOn, type Target } from "../../member/index.ts"
+import { registerGroupChangeCheck } from "../../group/index.ts"
+import { findMissingPermission, type Target } from "../../member/index.ts"
 import { projectsOfGroupIn } from "./view.ts"
 
 /**
- * Adding users to a group assigns them its project roles, and removing users removes them. The
- * caller needs the permission for that in each of the projects.
+ * Users who are added to a group receive its project roles, and users who are removed lose them. So
+ * the caller needs the permission to assign roles on each of these projects.
  */
-guardGroups((tx, { groupIds }) => {
+registerGroupChangeCheck((tx, { groupIds }) => {
   for (const { project, grantId } of groupIds.flatMap((each) => projectsOfGroupIn(tx, each))) {
     const target: Target = grantId
       ? { level: "grant", id: grantId }
       : { level: "project", id: project }
-    if (lackingOn(tx, target, [permission]) !== undefined) throw rolesDeniedError()
+    if (findMissingPermission(tx, target, [permission]) !== undefined) throw rolesDeniedError()
   }
 })
 
@@ -22,6 +22,6 @@ const rolesDeniedError = () =>
   new Fault(
     "permission_denied",
     "group.roles_denied",
-    "this group, or a group that it is a member of, has roles on a project whose roles you can't " +
-      `give: you lack ${permission} there`,
+    "permission denied: this group, or a group that contains it, has roles on a project " +
+      `where you can't assign roles; ${permission} is required`,
   )

@@ -1,28 +1,28 @@
 import { aggregate, type Event } from "../../../store/index.ts"
 import type { VersionedRoles } from "../model.ts"
 
-type Between = {
+type GroupAuthorizationSubject = {
   readonly groupId: string
   readonly projectId: string
-  /** The grant of the project to the group's organization; empty where that one owns it. */
+  /** The project grant of the group's organization; empty if the organization owns the project. */
   readonly grantId: string
-  /** The organization that owns the project, where the group is of another one. */
+  /** The organization that owns the project, if it is not the group's organization. */
   readonly projectOrgId?: string
 }
 
 export type GroupAuthorizationEvent =
-  | Event<"group.grant.added", Between & VersionedRoles>
+  | Event<"group.grant.added", GroupAuthorizationSubject & VersionedRoles>
   | Event<"group.grant.changed", VersionedRoles>
   | Event<"group.grant.removed">
 
-export type GroupAuthorization = Between &
+export type GroupAuthorization = GroupAuthorizationSubject &
   VersionedRoles & {
     readonly status: "absent" | "active" | "removed"
-    /** The organization that gives it, which owns the group. */
+    /** The organization that grants the authorization; it owns the group. */
     readonly orgId: string
   }
 
-/** The roles of one group on one project; its users have them, too. */
+/** The roles of one group on one project, which also apply to the users of the group. */
 export const groupAuthorization = aggregate<GroupAuthorizationEvent, GroupAuthorization>({
   stream: "group_grant",
   initial: {
@@ -41,11 +41,11 @@ export const groupAuthorization = aggregate<GroupAuthorizationEvent, GroupAuthor
   },
 })
 
-/** One for each group, project and way that the project came to the group's organization. */
-export const groupPairClaim = "group_grant"
-export const groupPairOf = ({
+/** One for each group, project and project grant. */
+export const groupAuthorizationClaim = "group_grant"
+export const groupAuthorizationKeyOf = ({
   groupId,
   projectId,
   grantId,
-}: Pick<Between, "groupId" | "projectId" | "grantId">): string =>
+}: Pick<GroupAuthorizationSubject, "groupId" | "projectId" | "grantId">): string =>
   JSON.stringify([groupId, projectId, grantId])

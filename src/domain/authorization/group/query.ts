@@ -8,30 +8,34 @@ import { currentRoles, roleSourcesOf } from "../commands.ts"
 import { type GroupAuthorization, groupAuthorization } from "./model.ts"
 import { groupAuthorizationsOn } from "./view.ts"
 
-/** What one group gives its users on a project now. */
-export type HeldByGroup = Pick<GroupAuthorization, "groupId" | "orgId" | "grantId"> & {
-  /** Of the authorization. */
+/** Roles that a group currently gives its users on a project. */
+export type RolesFromGroup = Pick<GroupAuthorization, "groupId" | "orgId" | "grantId"> & {
+  /** The ID of the authorization. */
   readonly id: string
   readonly keys: readonly string[]
-  /** Whether it was given without any role. */
-  readonly isEmpty: boolean
+  /** Whether the authorization was created without roles. */
+  readonly hasNoRoles: boolean
 }
 
-/** What the groups of a user give them on a project now, in the order of the authorizations. */
-export function heldByGroups(cx: Cx, userId: string, projectId: string): readonly HeldByGroup[] {
+/** The roles that a user currently has on a project through groups, ordered by authorization. */
+export function listRolesFromGroups(
+  cx: Cx,
+  userId: string,
+  projectId: string,
+): readonly RolesFromGroup[] {
   if (groupAuthorizationsOn(cx, projectId).length === 0) return []
-  const known = allHeld(cx)
-  const pair = JSON.stringify([userId, projectId])
-  const before = known.get(pair)
-  if (before) return before
-  const held = resolved(cx, userId, projectId)
-  known.set(pair, held)
-  return held
+  const cache = rolesFromGroupsCache(cx)
+  const key = JSON.stringify([userId, projectId])
+  const cached = cache.get(key)
+  if (cached) return cached
+  const roles = computeRolesFromGroups(cx, userId, projectId)
+  cache.set(key, roles)
+  return roles
 }
 
-/** Who has a thousand groups with roles costs a thousand reads, so answers are kept. */
-const allHeld = cacheQuery(
-  () => lru<readonly HeldByGroup[]>(1000),
+/** Cached because a user in a thousand groups with roles would cost a thousand reads. */
+const rolesFromGroupsCache = cacheQuery(
+  () => lru<readonly RolesFromGroup[]>(1000),
   [
     ...[group, groupUser, groupNesting, groupAuthorization].map(({ stream }) => stream),
     ...[org, project, projectGrant].map(({ stream }) => stream),
@@ -39,7 +43,11 @@ const allHeld = cacheQuery(
   ],
 )
 
-function resolved(cx: Cx, userId: string, projectId: string): readonly HeldByGroup[] {
+function computeRolesFromGroups(
+  cx: Cx,
+  userId: string,
+  projectId: string,
+): readonly RolesFromGroup[] {
   const groups = new Set(effectiveGroupIds(cx, userId))
   if (groups.size === 0) return []
   return groupAuthorizationsOn(cx, projectId)
@@ -48,27 +56,29 @@ function resolved(cx: Cx, userId: string, projectId: string): readonly HeldByGro
       const state = cx.store.state(cx, groupAuthorization, id)
       const { groupId, orgId, grantId, roleKeys } = state
       if (grantId !== "" && findActiveGrant(cx, grantId) === undefined) return []
-      const read = { state: reading(cx) }
+      const read = { state: createStateReader(cx) }
       const keys = currentRoles(roleSourcesOf(read, state), state)
-      return [{ id, groupId, orgId, grantId, keys, isEmpty: roleKeys.length === 0 }]
+      return [{ id, groupId, orgId, grantId, keys, hasNoRoles: roleKeys.length === 0 }]
     })
 }
 
-const reading =
+const createStateReader =
   (cx: Cx): Parameters<typeof roleSourcesOf>[0]["state"] =>
   (kind, id) =>
     cx.store.state(cx, kind, id)
 
-/** What the access to a group's authorization hangs from; undefined where there is none. */
+/**
+ * The owner chain of a group's authorization, for access checks; undefined if it does not exist.
+ */
 export function groupAuthorizationChain(cx: Cx, id: string) {
   const { orgId, projectId, groupId, grantId, status } = cx.store.state(cx, groupAuthorization, id)
   const above = projectChain(cx, projectId)
-  const isThere = status === "active" && cx.store.state(cx, group, groupId).status === "active"
-  if (!above || !isThere) return undefined
+  const isExisting = status === "active" && cx.store.state(cx, group, groupId).status === "active"
+  if (!above || !isExisting) return undefined
   if (grantId === "") return above
   if (findGrantIdInOrg(cx, projectId, orgId) !== grantId) return undefined
-  const { orgId: owningId } = cx.store.state(cx, project, projectId)
-  const shared = (thing: { readonly level: string; readonly id: string }) =>
-    thing.level === "org" && thing.id === owningId
+  const { orgId: ownerId } = cx.store.state(cx, project, projectId)
+  const shared = (link: { readonly level: string; readonly id: string }) =>
+    link.level === "org" && link.id === ownerId
   return { ...above, org: orgId, grant: grantId, shared } as const
 }

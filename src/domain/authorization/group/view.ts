@@ -17,7 +17,7 @@ import { effectiveGroupIds, type GroupEvent } from "../../group/index.ts"
 import type { OrgEvent } from "../../org/index.ts"
 import type { ProjectEvent } from "../../project/index.ts"
 import type { ProjectGrantEvent } from "../../project-grant/index.ts"
-import { rolesOfEvent, shownRolesSql } from "../view.ts"
+import { roleColumnsOf, rolesOfAuthorizationSql } from "../view.ts"
 import type { GroupAuthorizationEvent } from "./model.ts"
 
 const groupAuthorizationTable = table(
@@ -28,7 +28,7 @@ const groupAuthorizationTable = table(
     project: text(),
     project_org: text(),
     group_id: text(),
-    /** Empty where the organization owns the project. */
+    /** Empty if the organization owns the project. */
     grant_id: text(),
     role_keys: json<readonly string[]>(),
     roles_version: integer(),
@@ -50,14 +50,14 @@ const groupAuthorizationTable = table(
   },
 )
 
-/** Project roles of a group as listed, with the names of what it joins. Times are ms UTC. */
+/** A listed authorization of a group, with joined names. Times are ms UTC. */
 export type GroupAuthorizationRow = RowOf<typeof groupAuthorizationTable> & {
   readonly org_name: string
   readonly project_name: string
   readonly group_name: string
 }
 
-const change = (
+const updateRow = (
   db: ViewWriter,
   { id, time }: Envelope,
   changes: ChangesOf<typeof groupAuthorizationTable>,
@@ -77,11 +77,11 @@ export const groupAuthorizationView = view<
         project_org: data.projectOrgId ?? owner,
         group_id: data.groupId,
         grant_id: data.grantId,
-        ...rolesOfEvent(data),
+        ...roleColumnsOf(data),
         created: time,
         changed: time,
       }),
-    "group.grant.changed": (db, event) => change(db, event, rolesOfEvent(event.data)),
+    "group.grant.changed": (db, event) => updateRow(db, event, roleColumnsOf(event.data)),
     "group.grant.removed": (db, { id }) => groupAuthorizationTable.remove(db, { id }),
     "group.removed": (db, { id }) => groupAuthorizationTable.remove(db, { group_id: id }),
     "org.removed": (db, { id: org }) => groupAuthorizationTable.remove(db, { org }),
@@ -107,36 +107,42 @@ export const groupAuthorizations = groupAuthorizationTable.searchable({
   sort: "created",
 })
 
-type OfGroup = { readonly id: string; readonly groupId: string }
+type GroupAuthorizationKey = { readonly id: string; readonly groupId: string }
 
-const onProject = statement<OfGroup>(
+const authorizationsOnProject = statement<GroupAuthorizationKey>(
   `SELECT id, group_id AS groupId FROM group_authorizations
    WHERE instance = $instance AND project = $projectId ORDER BY id`,
 )
 
-/** The authorizations of groups on a project; every check of a user's roles there reads them. */
+/** The authorizations of groups on a project; every check of a user's roles reads them. */
 export const groupAuthorizationsOn = cacheQueryByKey(
-  (cx, projectId): readonly OfGroup[] => cx.store.all(cx, onProject, { projectId }),
+  (cx, projectId): readonly GroupAuthorizationKey[] =>
+    cx.store.all(cx, authorizationsOnProject, { projectId }),
   groupAuthorizationView,
 )
 
-const ofGroup = statement<{ id: string; project: string; grantId: string }>(
+const authorizationsOfGroup = statement<{ id: string; project: string; grantId: string }>(
   `SELECT id, project, grant_id AS grantId FROM group_authorizations
    WHERE instance = $instance AND group_id = $groupId ORDER BY id`,
 )
 
-/** Where a group itself has project roles, from the rows before a step. */
+/**
+ * The authorizations of a group itself, without those of groups that contain it, as of before the
+ * transaction.
+ */
 export const projectsOfGroupIn = (read: Pick<DecisionContext, "rows">, groupId: string) =>
-  read.rows(ofGroup, { groupId })
+  read.rows(authorizationsOfGroup, { groupId })
 
-/** The authorizations of all groups that a user is in, directly or not. */
+/** The authorizations of all groups that a user is in, directly or through other groups. */
 export const groupAuthorizationsOf = (cx: Cx, userId: string) =>
-  effectiveGroupIds(cx, userId).flatMap((groupId) => cx.store.all(cx, ofGroup, { groupId }))
+  effectiveGroupIds(cx, userId).flatMap((groupId) =>
+    cx.store.all(cx, authorizationsOfGroup, { groupId }),
+  )
 
-const shown = statement<{ key: string; displayName: string; group: string }>(
-  shownRolesSql("group_authorizations"),
+const rolesOfAuthorization = statement<{ key: string; displayName: string; group: string }>(
+  rolesOfAuthorizationSql("group_authorizations"),
 )
 
-/** The roles of a group's authorization as they are shown: those that it gives now. */
-export const shownGroupRoles = (cx: Cx, authorizationId: string) =>
-  cx.store.all(cx, shown, { authorizationId })
+/** The roles of a group's authorization that are currently effective, with their names. */
+export const listGroupRolesOf = (cx: Cx, authorizationId: string) =>
+  cx.store.all(cx, rolesOfAuthorization, { authorizationId })

@@ -11,15 +11,15 @@ import { Fault } from "../../../kernel/fault.ts"
 import { toTimestamp } from "../../../protocol/api/response.ts"
 import type { AnyEvent, Cx, PersistedEvent } from "../../../store/index.ts"
 import { app, isAppActive } from "../../app/index.ts"
-import { appEntryOf } from "../../app-access/index.ts"
+import { checkAppAccess } from "../../app-access/index.ts"
 import {
   authorization,
   groupAuthorization,
-  heldByGroups,
+  listRolesFromGroups,
   listUserAuthorizations,
 } from "../../authorization/index.ts"
 import { group } from "../../group/index.ts"
-import { mayReadUser } from "../../member/index.ts"
+import { canReadUser } from "../../member/index.ts"
 import { isOrgActive, org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
@@ -78,7 +78,7 @@ async function toHolding(cx: Cx, userId: string, { granting, ...held }: RoleAssi
   const { level, id, roles, reaches, groupId } = held
   const of = level === "grant" ? cx.store.state(cx, projectGrant, id).projectId : id
   return {
-    ...groupNamed(cx, groupId),
+    ...groupFieldsOf(cx, groupId),
     level,
     id,
     reaches,
@@ -89,7 +89,7 @@ async function toHolding(cx: Cx, userId: string, { granting, ...held }: RoleAssi
   }
 }
 
-const groupNamed = (cx: Cx, groupId: string | undefined) =>
+const groupFieldsOf = (cx: Cx, groupId: string | undefined) =>
   groupId !== undefined && { groupId, groupName: nameOf(cx, group.stream, groupId) }
 
 const grantedBy = (cx: Cx, event: PersistedEvent<AnyEvent> | undefined) =>
@@ -97,12 +97,12 @@ const grantedBy = (cx: Cx, event: PersistedEvent<AnyEvent> | undefined) =>
 
 async function getEntryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequest) {
   const home = cx.store.receipt(cx, user, userId)?.owner
-  if (home === undefined || !mayReadUser(cx, userId, home)) {
+  if (home === undefined || !canReadUser(cx, userId, home)) {
     throw new Fault("not_found", "user.missing", "user not found")
   }
   const state = cx.store.state(cx, app, applicationId)
   const projectId = "projectId" in state ? state.projectId : ""
-  const { denial, hasProject, hasRoles, isAssigned, hasRole } = appEntryOf(
+  const { denial, hasProject, hasRoles, isAssigned, hasRole } = checkAppAccess(
     cx,
     userId,
     applicationId,
@@ -117,7 +117,7 @@ async function getEntryReason(cx: Cx, { userId, applicationId }: GetEntryReasonR
     ...conditionCheck(EntryCondition.ASSIGNED, isAssigned),
     ...conditionCheck(EntryCondition.PROJECT_ROLE, hasRole),
   ]
-  const roles = cx.holds?.("user.grant.read") ? await entryRoles(cx, userId, projectId) : []
+  const roles = cx.holds?.("user.grant.read") ? await toEntryRoles(cx, userId, projectId) : []
   return {
     allowed: isActive && isServed && denial === undefined,
     checks,
@@ -125,22 +125,25 @@ async function getEntryReason(cx: Cx, { userId, applicationId }: GetEntryReasonR
   }
 }
 
-/** What a user was given on a project, and what their groups give them. */
-function entryRoles(cx: Cx, userId: string, projectId: string) {
+/** The authorizations of a user on a project, and those of their groups. */
+function toEntryRoles(cx: Cx, userId: string, projectId: string) {
   const own = listUserAuthorizations(cx, userId, projectId).map((each) => ({
     ...each,
     groupId: undefined,
   }))
-  const ofGroups = heldByGroups(cx, userId, projectId).map((each) => ({ ...each, isActive: true }))
+  const fromGroups = listRolesFromGroups(cx, userId, projectId).map((each) => ({
+    ...each,
+    isActive: true,
+  }))
   return Promise.all(
-    [...own, ...ofGroups].map(async ({ id, orgId, grantId, isActive, keys, groupId }) => ({
+    [...own, ...fromGroups].map(async ({ id, orgId, grantId, isActive, keys, groupId }) => ({
       authorizationId: id,
       roleKeys: [...keys],
       counts: isActive,
       projectGrantId: grantId,
       organizationId: orgId,
       organizationName: cx.store.state(cx, org, orgId).name,
-      ...groupNamed(cx, groupId),
+      ...groupFieldsOf(cx, groupId),
       ...grantedBy(
         cx,
         await findAuthorizationEvent(cx, id, groupId ? groupAuthorization : authorization),
@@ -167,12 +170,12 @@ const conditions = {
     "the project requires a role, and the user has no active role on it",
   ],
   [EntryCondition.ASSIGNED]: [
-    "the user, or a group of theirs, is assigned to the application",
-    "the application is for users and groups that are assigned to it, and the user is not one",
+    "the user or one of their groups is assigned to the application",
+    "the application is only for assigned users and groups, and the user is not assigned",
   ],
   [EntryCondition.PROJECT_ROLE]: [
-    "the user has a role of the project",
-    "the application is for users with a role of the project, and the user has none",
+    "the user has a role on the project",
+    "the application is only for users with a role on the project, and the user has none",
   ],
 } as const
 

@@ -27,26 +27,26 @@ import { org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
 import {
-  changeGroupAdministrator,
   createGroupAdministrator,
   removeGroupAdministrator,
+  updateGroupAdministrator,
 } from "../group/commands.ts"
 import { searchGroupAdministrators } from "../group/search.ts"
 import type { GroupAdministratorRow } from "../group/view.ts"
-import { type Membership, membershipsByGroups, ownMemberships } from "../view.ts"
+import { listMembershipsFromGroups, listOwnMemberships, type Membership } from "../view.ts"
 import { findTarget, targetOf } from "./v2.ts"
 import { resourceFilter, resourceOf } from "./v2-search.ts"
 
-/** Manager roles of groups, and all that a user has. */
+/** Administrator roles of groups, and all administrator roles that a user has. */
 export const v2group = bindHandlers<Cx>()(InternalPermissionService, {
   createGroupAdministrator: async (req, cx) => ({
     creationDate: toTimestamp(await createGroupAdministrator(cx, inputOf(cx, req))),
   }),
   updateGroupAdministrator: async (req, cx) => ({
-    changeDate: toTimestamp(await changeGroupAdministrator(cx, inputOf(cx, req))),
+    changeDate: toTimestamp(await updateGroupAdministrator(cx, inputOf(cx, req))),
   }),
-  deleteGroupAdministrator: (req, cx) => remove(cx, req),
-  listGroupAdministrators: (req, cx) => list(cx, req),
+  deleteGroupAdministrator: (req, cx) => removeAdministrator(cx, req),
+  listGroupAdministrators: (req, cx) => listAdministrators(cx, req),
   listEffectiveAdministrators: (req, cx) => listEffective(cx, req),
 })
 
@@ -63,13 +63,13 @@ const inputOf = (
   >,
 ) => ({ groupId, target: targetOf(cx, resource), roles, confirmed })
 
-async function remove(cx: Cx, { groupId, resource }: DeleteGroupAdministratorRequest) {
+async function removeAdministrator(cx: Cx, { groupId, resource }: DeleteGroupAdministratorRequest) {
   const target = findTarget(cx, resource)
   const removed = target && (await removeGroupAdministrator(cx, { target, groupId }))
   return removed === undefined ? {} : { deletionDate: toTimestamp(removed) }
 }
 
-async function list(cx: Cx, req: ListGroupAdministratorsRequest) {
+async function listAdministrators(cx: Cx, req: ListGroupAdministratorsRequest) {
   const found = await searchGroupAdministrators(cx, {
     page: parsePage(req.pagination),
     sort: valueOfEnum(columns, req.sortingColumn),
@@ -119,18 +119,18 @@ const toGroupAdministrator = (
   roles: [...row.roles],
 })
 
-/** Roles on the instance are shown to who can see its administrators, and to the user. */
+/** Instance roles are shown to the user, and to callers who can see instance administrators. */
 function listEffective(
   cx: Cx,
   { userId, pagination: requested }: ListEffectiveAdministratorsRequest,
 ) {
   const { caller } = cx
-  const isOwn = caller.kind === "user" && caller.userId === userId
+  const isCaller = caller.kind === "user" && caller.userId === userId
   const canSeeInstance =
-    isOwn || caller.kind === "system" || cx.holdsOnInstance?.("iam.member.read")
+    isCaller || caller.kind === "system" || cx.holdsOnInstance?.("iam.member.read")
   const all = [
-    ...ownMemberships(cx, userId).map((each) => ({ ...each, groupId: "" })),
-    ...membershipsByGroups(cx, userId),
+    ...listOwnMemberships(cx, userId).map((each) => ({ ...each, groupId: "" })),
+    ...listMembershipsFromGroups(cx, userId),
   ].filter(({ level }) => level !== "instance" || canSeeInstance)
   const found = paginate(cx, all, {
     page: parsePage(requested),
@@ -145,28 +145,28 @@ function listEffective(
 
 function toEffective(
   cx: Cx,
-  { groupId, ...held }: Membership & { readonly groupId: string },
+  { groupId, ...membership }: Membership & { readonly groupId: string },
 ): MessageInitShape<typeof EffectiveAdministratorSchema> {
   const { name, orgId: organizationId } = cx.store.state(cx, group, groupId)
   return {
-    resource: resourceOf(rowOf(cx, held)),
-    roles: [...held.roles],
+    resource: resourceOf(rowOf(cx, membership)),
+    roles: [...membership.roles],
     ...(groupId && { group: { id: groupId, name, organizationId } }),
   }
 }
 
-/** A membership with the names that lists join. */
+/** A membership as a row, with the names that lists join. */
 function rowOf(cx: Cx, { level, id: target }: Membership): Parameters<typeof resourceOf>[0] {
   const grant = level === "grant" ? cx.store.state(cx, projectGrant, target) : undefined
   const projectId = grant?.projectId ?? (level === "project" ? target : "")
-  const on = cx.store.state(cx, project, projectId)
+  const targetProject = cx.store.state(cx, project, projectId)
   return {
     level,
     target,
     project: projectId,
-    project_name: on.name,
-    project_org: on.orgId,
-    org: grant?.grantedOrgId ?? (level === "project" ? on.orgId : target),
+    project_name: targetProject.name,
+    project_org: targetProject.orgId,
+    org: grant?.grantedOrgId ?? (level === "project" ? targetProject.orgId : target),
     org_name: level === "org" ? cx.store.state(cx, org, target).name : null,
   }
 }

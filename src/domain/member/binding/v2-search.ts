@@ -81,7 +81,7 @@ function filterOf(cx: Cx, { filter }: AdministratorSearchFilter, depth: number):
   }
 }
 
-/** Rows that are about one thing. */
+/** A filter for rows that belong to one resource. */
 export function resourceFilter(cx: Cx, { resource }: ResourceFilter): Filter {
   switch (resource.case) {
     case "instance":
@@ -124,7 +124,7 @@ type ResourceRow = Pick<
   "level" | "target" | "org" | "org_name" | "project" | "project_name" | "project_org"
 >
 
-/** What a row is about, as messages name it. */
+/** The resource of a row, as a message. */
 export function resourceOf(
   row: ResourceRow,
 ): NonNullable<MessageInitShape<typeof AdministratorSchema>["resource"]> {

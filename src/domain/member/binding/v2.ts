@@ -82,7 +82,7 @@ async function removeAdministrator(cx: Cx, { userId, resource }: DeleteAdministr
   return {}
 }
 
-/** The thing that a request names; faults where it names none. */
+/** The resource of a request. Throws if the request contains none. */
 export function targetOf(cx: Cx, resource: ResourceType | undefined): Target {
   const target = findTarget(cx, resource)
   if (target) return target

@@ -1,12 +1,12 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
-import { guardGroups } from "../../group/index.ts"
+import { registerGroupChangeCheck } from "../../group/index.ts"
 import { findMissingPermissionOfRoles, type RolesOn } from "../permission.ts"
 import { promotionOf, requireConfirmed } from "../promotion.ts"
 import { groupAdministrator, targetOf } from "./model.ts"
 import { rolesOfGroupIn } from "./view.ts"
 
-/** The administrator roles that groups have themselves. */
+/** The administrator roles of groups, without those of groups that contain them. */
 const rolesOf = (tx: Transaction, groupIds: readonly string[]): readonly RolesOn[] =>
   groupIds
     .flatMap((groupId) => rolesOfGroupIn(tx, groupId))
@@ -14,26 +14,26 @@ const rolesOf = (tx: Transaction, groupIds: readonly string[]): readonly RolesOn
     .map((state) => ({ target: targetOf(state), roles: state.roles }))
 
 /**
- * The rank of a group is that of its roles and of the roles of all groups that contain it. Callers
- * who add or remove members, rename or delete the group must have these roles, and credentials that
- * others created for users who get them must be confirmed.
+ * A group has the rank of its own roles and of the roles of all groups that contain it. Callers who
+ * add or remove members, rename or delete the group must have these roles, and must confirm
+ * credentials that others created for users who receive the roles.
  */
-guardGroups((tx, { groupIds, userIds, confirmed }) => {
-  const given = rolesOf(tx, groupIds)
-  for (const each of given) {
-    const lacking = findMissingPermissionOfRoles(tx, each)
-    if (lacking !== undefined) throw groupTooHighError(lacking)
+registerGroupChangeCheck((tx, { groupIds, userIds, confirmed }) => {
+  const assignments = rolesOf(tx, groupIds)
+  for (const each of assignments) {
+    const missingPermission = findMissingPermissionOfRoles(tx, each)
+    if (missingPermission !== undefined) throw groupTooHighError(missingPermission)
   }
   const promotions = userIds.flatMap((userId) =>
-    given.map((each) => promotionOf(tx, { ...each, userId })),
+    assignments.map((each) => promotionOf(tx, { ...each, userId })),
   )
   requireConfirmed(tx, promotions, confirmed)
 })
 
-const groupTooHighError = (lacking: string): Fault =>
+const groupTooHighError = (missingPermission: string): Fault =>
   new Fault(
     "permission_denied",
     "group.outranks_you",
-    "this group, or a group that it is a member of, has a role that permits more than yours: " +
-      `you lack ${lacking}`,
+    "permission denied: this group, or a group that contains it, has permissions that you " +
+      `don't have, such as ${missingPermission}`,
   )

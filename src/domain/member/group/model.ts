@@ -8,9 +8,9 @@ type GroupRoleTarget = {
   /** The organization of the group. */
   readonly groupOrgId: string
   readonly level: Target["level"]
-  /** The organization, project or grant; empty for the instance. */
+  /** The organization, project or project grant; empty for the instance. */
   readonly targetId: string
-  /** The project, or that of the grant. */
+  /** The project, or that of the project grant. */
   readonly projectId?: string
 }
 
@@ -19,10 +19,10 @@ export type GroupAdministratorEvent =
   | Event<"group.administrator.changed", Roles>
   | Event<"group.administrator.removed">
 
-/** The roles of one group on one thing; none where it has none there. */
+/** The administrator roles of one group on one resource; empty if it has none. */
 export type GroupAdministrator = Roles & GroupRoleTarget
 
-const nothing: GroupAdministrator = {
+const noRoles: GroupAdministrator = {
   groupId: "",
   groupOrgId: "",
   level: "instance",
@@ -30,10 +30,10 @@ const nothing: GroupAdministrator = {
   roles: [],
 }
 
-/** One stream for each group on each thing, also on the instance. */
+/** Each pair of group and resource has its own stream, including the instance. */
 export const groupAdministrator = aggregate<GroupAdministratorEvent, GroupAdministrator>({
   stream: "group_administrator",
-  initial: nothing,
+  initial: noRoles,
   evolve: {
     "group.administrator.added": (_, { data }) => data,
     "group.administrator.changed": (state, { data }) => ({ ...state, roles: data.roles }),
@@ -43,7 +43,10 @@ export const groupAdministrator = aggregate<GroupAdministratorEvent, GroupAdmini
 
 const targetIdOf = (target: Target): string => (target.level === "instance" ? "" : target.id)
 
-export const placeOf = (target: Target) => ({ level: target.level, targetId: targetIdOf(target) })
+export const targetKeyOf = (target: Target) => ({
+  level: target.level,
+  targetId: targetIdOf(target),
+})
 
 export const targetOf = ({
   level,
@@ -51,6 +54,6 @@ export const targetOf = ({
 }: Pick<GroupRoleTarget, "level" | "targetId">): Target =>
   level === "instance" ? { level } : { level, id }
 
-/** The stream of a group on a thing. IDs can contain any character, so each is encoded. */
+/** The stream ID of a group on a resource. IDs can contain any character, so each is encoded. */
 export const groupAdministratorId = (target: Target, groupId: string): string =>
   [target.level, targetIdOf(target), groupId].map(encodeURIComponent).join("/")

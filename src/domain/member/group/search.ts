@@ -32,13 +32,13 @@ const groupAdministrators: Searchable = {
   sort: "created",
 }
 
-/** The manager roles of groups that the caller can see: each level by its own permission. */
+/** Searches administrator roles of groups; each level has its own permission to see them. */
 export function searchGroupAdministrators(
   cx: Cx,
   query: { readonly page: Page; readonly sort: string; readonly filters: readonly Filter[] },
 ): Promise<SearchResult<GroupAdministratorRow>> {
   const kinds = cx.scope?.kinds
-  if (!kinds) throw new Error("a search of administrators needs the scope of each level")
+  if (!kinds) throw new Error("a search of administrators requires the scope of each level")
   const all: Scope = { all: true, orgs: [], projects: [], grants: [] }
   const filters = [{ any: visibleBy(kinds) }, ...query.filters]
   return search({ ...cx, scope: all }, groupAdministrators, { ...query, filters })

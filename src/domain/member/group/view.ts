@@ -15,7 +15,7 @@ import type { OrgEvent } from "../../org/index.ts"
 import type { ProjectEvent } from "../../project/index.ts"
 import type { ProjectGrantEvent } from "../../project-grant/index.ts"
 import type { Target } from "../model.ts"
-import { rolesIn, rolesText } from "../roles-text.ts"
+import { formatRoles, parseRoles } from "../roles-text.ts"
 import type { GroupAdministratorEvent } from "./model.ts"
 
 export const groupAdministratorTable = table(
@@ -25,14 +25,14 @@ export const groupAdministratorTable = table(
     level: text<Target["level"]>(),
     /** Empty for the instance. */
     target: text(),
-    /** The project, or that of the grant; empty elsewhere. */
+    /** The project, or that of the project grant; empty for other levels. */
     project: text(),
     group_id: text(),
     /** The organization of the group. */
     group_org: text(),
-    /** The organization that the thing is or belongs to; empty for the instance. */
+    /** The organization that the resource is or belongs to; empty for the instance. */
     org: text(),
-    roles: codec(rolesText, rolesIn),
+    roles: codec(formatRoles, parseRoles),
     created: integer(),
     changed: integer(),
   },
@@ -49,7 +49,10 @@ export const groupAdministratorTable = table(
   },
 )
 
-/** Roles of a group as listed, with the names of the group and of the thing. Times are ms UTC. */
+/**
+ * A listed administrator role of a group, with the names of the group and the resource. Times are
+ * ms UTC.
+ */
 export type GroupAdministratorRow = RowOf<typeof groupAdministratorTable> & {
   readonly group_name: string
   readonly org_name: string | null
@@ -57,7 +60,7 @@ export type GroupAdministratorRow = RowOf<typeof groupAdministratorTable> & {
   readonly project_org: string | null
 }
 
-/** Manager roles of groups, of every level. */
+/** Administrator roles of groups on every level. */
 export const groupAdministratorView = view<
   GroupAdministratorEvent | GroupEvent | OrgEvent | ProjectEvent | ProjectGrantEvent
 >({
@@ -91,20 +94,23 @@ export const groupAdministratorView = view<
   },
 })
 
-/** Roles of a group on one thing. */
+/** The administrator roles of a group on one resource. */
 export type GroupRoles = Pick<GroupAdministratorRow, "level" | "target" | "roles"> & {
   readonly id: string
   readonly groupId: string
 }
 
-const every = groupAdministratorTable.select(["id", "level", "target", "group_id", "roles"], "")
+const allGroupRoles = groupAdministratorTable.select(
+  ["id", "level", "target", "group_id", "roles"],
+  "",
+)
 
-/** The roles of all groups of an instance, by group; every call to the API reads them. */
+/** The administrator roles of all groups of an instance, by group; every API call reads them. */
 export const rolesByGroup = cacheQueryByKey((cx): ReadonlyMap<string, readonly GroupRoles[]> => {
   const found = new Map<string, GroupRoles[]>()
-  for (const { group_id: groupId, ...row } of cx.store.all(cx, every)) {
-    const before = found.get(groupId)
-    if (before) before.push({ ...row, groupId })
+  for (const { group_id: groupId, ...row } of cx.store.all(cx, allGroupRoles)) {
+    const present = found.get(groupId)
+    if (present) present.push({ ...row, groupId })
     else found.set(groupId, [{ ...row, groupId }])
   }
   return found
@@ -112,53 +118,53 @@ export const rolesByGroup = cacheQueryByKey((cx): ReadonlyMap<string, readonly G
 
 type GroupRoleKey = { readonly id: string; readonly groupId: string }
 
-const onTarget = statement<GroupRoleKey>(
+const rolesOnTarget = statement<GroupRoleKey>(
   `SELECT id, group_id AS groupId FROM group_administrators
    WHERE instance = $instance AND level = $level AND target = $target`,
 )
 
-/** The groups that have roles on a thing, from the rows before a step. */
+/** The groups that have roles on a resource, as of before the transaction. */
 export const groupsOnTarget = (
   read: Pick<DecisionContext, "rows">,
   { level, targetId: target }: { readonly level: Target["level"]; readonly targetId: string },
-): readonly GroupRoleKey[] => read.rows(onTarget, { level, target })
+): readonly GroupRoleKey[] => read.rows(rolesOnTarget, { level, target })
 
-const ofGroup = statement<{ id: string }>(
+const rolesOfGroup = statement<{ id: string }>(
   "SELECT id FROM group_administrators WHERE instance = $instance AND group_id = $groupId",
 )
 
-/** Where a group itself has roles, from the rows before a step. */
+/** The resources on which a group itself has roles, as of before the transaction. */
 export const rolesOfGroupIn = (
   read: Pick<DecisionContext, "rows">,
   groupId: string,
-): readonly { readonly id: string }[] => read.rows(ofGroup, { groupId })
+): readonly { readonly id: string }[] => read.rows(rolesOfGroup, { groupId })
 
-const one = groupAdministratorTable.select(["changed"], "AND id = $id")
+const changedById = groupAdministratorTable.select(["changed"], "AND id = $id")
 
-/** When the roles of a group on a thing last changed, ms UTC; undefined where it has none. */
-export const groupAdministratorChanged = (cx: Cx, id: string): number | undefined =>
-  cx.store.get(cx, one, { id })?.changed
+/** When the roles of a group on a resource last changed, ms UTC; undefined if it has none. */
+export const groupAdministratorChangedAt = (cx: Cx, id: string): number | undefined =>
+  cx.store.get(cx, changedById, { id })?.changed
 
-const distinct = statement<{ level: Target["level"]; text: string }>(
+const distinctRoles = statement<{ level: Target["level"]; text: string }>(
   "SELECT DISTINCT level, roles AS text FROM group_administrators WHERE instance = $instance",
 )
 
-/** The roles that groups have anywhere, each combination once. */
-export const rolesOfGroupsAnywhere = (cx: Cx) =>
-  cx.store.all(cx, distinct).map(({ level, text }) => ({ level, roles: rolesIn(text) }))
+/** All combinations of roles that groups have on any resource, each once. */
+export const rolesOfAllGroups = (cx: Cx) =>
+  cx.store.all(cx, distinctRoles).map(({ level, text }) => ({ level, roles: parseRoles(text) }))
 
-const ofOrg = statement<{ level: Target["level"]; id: string; text: string }>(
+const rolesInOrg = statement<{ level: Target["level"]; id: string; text: string }>(
   `SELECT DISTINCT level, target AS id, roles AS text FROM group_administrators
    WHERE instance = $instance AND group_org = $orgId`,
 )
 
-/** The roles of an organization's groups, which are all on the instance or in it. */
-export const rolesOfGroupsOf = (cx: Cx, orgId: string) =>
+/** The roles of an organization's groups; all are on the instance or within the organization. */
+export const rolesOfOrgGroups = (cx: Cx, orgId: string) =>
   cx.store
-    .all(cx, ofOrg, { orgId })
-    .map(({ level, id, text }) => ({ level, id, roles: rolesIn(text) }))
+    .all(cx, rolesInOrg, { orgId })
+    .map(({ level, id, text }) => ({ level, id, roles: parseRoles(text) }))
 
-const withRole = statement<{
+const targetsWithRole = statement<{
   groupId: string
   level: Target["level"]
   target: string
@@ -168,8 +174,8 @@ const withRole = statement<{
    WHERE instance = $instance AND instr(roles, $role) > 0 ORDER BY id`,
 )
 
-/** The groups that have a role, and where. */
+/** The groups that have a role, and the resources on which they have it. */
 export const groupsWithRole = (cx: Cx, key: string) =>
   cx.store
-    .all(cx, withRole, { role: rolesText([key]) })
+    .all(cx, targetsWithRole, { role: formatRoles([key]) })
     .map(({ groupId, level, target: targetId }) => ({ groupId, level, targetId }))

@@ -19,7 +19,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import { parseResourceId } from "../../../kernel/text/identifier.ts"
 import { valueOfEnum } from "../../../protocol/api/response.ts"
 import type { Cx } from "../../../store/index.ts"
-import { accessChange, newOidc, toAccess, toOidc } from "../../app/api.ts"
+import { accessInputOf, newOidc, toAccess, toOidc } from "../../app/api.ts"
 import {
   type AppConfigInput,
   addAppKey,
@@ -160,7 +160,7 @@ type AppInput = {
   readonly projectId: string
   readonly name: string
   readonly inactive: boolean
-  readonly access?: Parameters<typeof accessChange>[0]
+  readonly access?: Parameters<typeof accessInputOf>[0]
   readonly config: AppConfigInput
 }
 
@@ -169,7 +169,7 @@ async function importApp(cx: Cx, orgId: string, appInput: AppInput): Promise<voi
   requireOwnProject(cx, orgId, projectId)
   const id = parseResourceId(cx.ids, "app_id", appInput.appId)
   const clientId = parseResourceId({ next: () => id }, "client_id", appInput.clientId)
-  const access = accessChange(appInput.access)
+  const access = accessInputOf(appInput.access)
   await cx.store.transact(cx, (tx) => {
     addApplication(tx, id, { projectId, name, clientId, config, access })
     if (inactive) deactivateApplication.within(tx, id)

@@ -124,7 +124,7 @@ function choicePage(loginContext: LoginContext, setupOptions: SetupOptions): Pro
   )
 }
 
-/** The name of the application if it requires a second factor. */
+/** The name of the application if it requires a second factor; otherwise undefined. */
 function applicationRequiring({ cx, waiting }: LoginContext): string | undefined {
   const isRequired = waiting && requirementsOfApp(cx, waiting.asked.appId).secondFactor
   return isRequired ? requestedName(cx, waiting.asked) : undefined

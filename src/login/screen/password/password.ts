@@ -153,7 +153,7 @@ function enteredAccount(loginContext: LoginContext, loginName: string): Account 
     : { displayName: loginName, loginName }
 }
 
-/** Whether the application limits how old a sign-in can be. */
+/** Whether the application limits the age of a sign-in. */
 const isAgeLimited = ({ cx, waiting }: LoginContext): boolean =>
   waiting !== undefined && requirementsOfApp(cx, waiting.asked.appId).maxAge !== undefined
 

@@ -166,7 +166,8 @@ async function applyResource(
 ): Promise<DescribedResource> {
   const { given: updateRequest, file, existing: targetCx, place, extraNames } = input
   const key = textAt(updateRequest, kind.key)
-  if (key === "") throw documentError(file, `${kind.key} is required in every ${kind.name}${place.of}`)
+  if (key === "")
+    throw documentError(file, `${kind.key} is required in every ${kind.name}${place.of}`)
   const thing = `${kind.name} ${key}${place.of}`
   const apart = [...Object.keys(kind.parts), ...extraNames]
   const own = Object.fromEntries(

@@ -140,9 +140,21 @@ test("sends a changed secret only if requested", async () => {
 })
 
 test.each([
-  ["two kinds", { name: "X", oidc: {}, jwt: {} }, "the provider X must have exactly one of: oidc, oauth"],
-  ["a kind that is none", { name: "X", facebook: {} }, 'unknown name "facebook"; expected name or signIn'],
-  ["a field that is none", { name: "X", google: { clientID: "a" } }, 'unknown name "clientID"; expected clientId'],
+  [
+    "two kinds",
+    { name: "X", oidc: {}, jwt: {} },
+    "the provider X must have exactly one of: oidc, oauth",
+  ],
+  [
+    "a kind that is none",
+    { name: "X", facebook: {} },
+    'unknown name "facebook"; expected name or signIn',
+  ],
+  [
+    "a field that is none",
+    { name: "X", google: { clientID: "a" } },
+    'unknown name "clientID"; expected clientId',
+  ],
   ["no name", { google: {} }, "the name of a provider is required"],
   ["another kind than is there", { name: "My Google", jwt: {} }, "exists with another kind"],
   [

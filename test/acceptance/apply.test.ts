@@ -186,7 +186,11 @@ test.each([
     "organizations: [ { name: A, users: [ { username: b, authorizations: [ { project: X }]}]}]",
     "project X of organization A not found; check the authorization X of user b",
   ],
-  ["a variable that is missing", "policies: { login: { $env: NO_SUCH } }", "the environment variable NO_SUCH is not set"],
+  [
+    "a variable that is missing",
+    "policies: { login: { $env: NO_SUCH } }",
+    "the environment variable NO_SUCH is not set",
+  ],
 ])("rejects %s before anything is written", async (_, text, message) => {
   writeDescription("c.yaml", text)
   const { code, error } = await apply()

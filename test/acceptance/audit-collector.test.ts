@@ -127,7 +127,7 @@ test("events are sent in order, sealed, with the configured header", async () =>
 test.each<[ReceiverMode, string]>([
   ["fails", "the collector returned status 503"],
   ["redirects", "the collector returned status 307"],
-  ["hangs", "no answer within 15 seconds"],
+  ["hangs", "no response within 15 seconds"],
   ["floods", "the response is larger than"],
 ])(
   "a collector that %s receives the batch again, and the doctor reports it",

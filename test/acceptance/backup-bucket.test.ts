@@ -26,7 +26,10 @@ test("a server backs up to the bucket, and the backup can be verified and restor
     expect(name).toMatch(/^mine\/latchkey-[0-9a-f]{8}-\d{8}T\d{6}Z\.backup$/)
     const from = `s3://${storage.bucket}/${name}`
     const drill = ["restore", from, "--drill", "--data", service.data, ...flags]
-    expect(await run(drill)).toMatchObject({ code: 0, output: expect.stringContaining("All events and rows are intact") })
+    expect(await run(drill)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("All events and rows are intact"),
+    })
     const doctor = ["doctor", "--data", service.data, "--backup-folder", place, ...flags, "--json"]
     const { findings } = JSON.parse((await run(doctor)).output)
     expect(findings).toContainEqual({

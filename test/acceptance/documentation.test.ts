@@ -97,7 +97,8 @@ const scenarios: Readonly<Record<string, PageScenario>> = {
   },
   "get-started/demo.md": {
     before: prepareDownload,
-    after: (_, said) => expect(said).toMatch(/^ +dev +Start a development instance .* a demo application/m),
+    after: (_, said) =>
+      expect(said).toMatch(/^ +dev +Start a development instance .* a demo application/m),
   },
   "install/service.md": { before: () => {} },
   "install/certificates.md": {

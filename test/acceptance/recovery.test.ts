@@ -92,7 +92,9 @@ test.each([["while the server runs"], ["while no server runs"]])(
     const free = await run(asked)
     if (isOffline) service = await startLatchkey({ data, port })
     for (const { code, output } of [refused, again]) {
-      expect(output).toMatch(/would remove the following factors of \S+: codes by email; use --yes .*--keep-factors/)
+      expect(output).toMatch(
+        /would remove the following factors of \S+: codes by email; use --yes .*--keep-factors/,
+      )
       expect(output).not.toContain("/ui/login/")
       expect(code).toBe(1)
     }

@@ -157,7 +157,11 @@ describe("the start is rejected, and nothing is modified, when", () => {
     copyFileSync(binary, program)
     chmodSync(program, 0o755)
     const options = isRoot ? { program, uid: 65_534, gid: 65_534, cwd: "/" } : {}
-    await expectUnchanged([], /data directory .* can't be used: permission denied; choose another/, options)
+    await expectUnchanged(
+      [],
+      /data directory .* can't be used: permission denied; choose another/,
+      options,
+    )
     expect(statSync(data).mode & 0o777).toBe(isRoot ? 0o755 : 0o555)
   })
 

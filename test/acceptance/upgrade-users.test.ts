@@ -95,7 +95,9 @@ test("an address that B alone verified is not verified for an application of A",
   expect(await claimsFor(ids.ceoA)).toMatchObject({ email_verified: true })
   expect(await claimsFor(ids.ceoB)).toMatchObject({ email: "ceo@corp.test", email_verified: false })
   const confirmed = await run(["users", "confirm-emails", "--data", folder.path])
-  expect(confirmed.output).toContain("2 users share their email address with others and were skipped")
+  expect(confirmed.output).toContain(
+    "2 users share their email address with others and were " + "skipped",
+  )
   expect(await claimsFor(ids.own)).toMatchObject({ email: "own@b.test", email_verified: true })
 })
 

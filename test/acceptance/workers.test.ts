@@ -109,7 +109,9 @@ describe("two workers", () => {
   test("accept a code once, of 20 concurrent uses", async () => {
     const code = await families.code()
     const answers = await Promise.all(Array.from({ length: 20 }, () => families.redeem(code)))
-    const late = answers.filter(({ body }) => /the code is invalid or has expired/.test(body.error_description))
+    const late = answers.filter(({ body }) =>
+      /the code is invalid or has expired/.test(body.error_description),
+    )
     expect(late).toHaveLength(19)
     const won = answers.find(({ status }) => status === 200)?.body.access_token
     const headers = { authorization: `Bearer ${won}` }
@@ -247,7 +249,7 @@ describe("two workers", () => {
     await expect.poll(() => existsSync(`/proc/${hung}`), { timeout: 90_000 }).toBe(false)
     await expect.poll(() => workersOf(server)).toHaveLength(1)
     await expectReady()
-    expect(server.output()).toMatch(/worker 1 is stopped: .* failed: no response for 8 seconds/)
+    expect(server.output()).toMatch(/worker 1 is stopped: .* failed: 'no response for 8 seconds'/)
   }, 240_000)
 
   test("stop with the writer, and have all data when it is back", async () => {

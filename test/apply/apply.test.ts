@@ -71,7 +71,9 @@ test("an application keeps the client ID and the secret from the file", async ()
 test("a user without a name is rejected with a clear message", async () => {
   const { call } = fakeServer()
   const work = apply(call, documents([{ machine: { name: "R" } }]), { isPlan: true })
-  await expect(work).rejects.toThrow("a.yaml: username is required in every user of organization Acme")
+  await expect(work).rejects.toThrow(
+    "a.yaml: username is required in every user of organization Acme",
+  )
 })
 
 test("an error contains the name and the expected format, never the value", async () => {
@@ -94,7 +96,7 @@ test("an error contains the name and the expected format, never the value", asyn
   ] as const) {
     const said = await wrongly(content)
     expect(said).toMatch(why)
-    expect(said).toMatch(/^a.yaml: (provider Head|user eva of organisation Acme): cannot read \w/)
+    expect(said).toMatch(/^a.yaml: (provider Head|user eva of organization Acme): cannot read \w/)
     expect(said).not.toContain(`${secret}`)
   }
 })

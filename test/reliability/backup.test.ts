@@ -139,7 +139,9 @@ describe("on a disk with a limit", () => {
       "-c",
       `trap '' XFSZ; ulimit -f 100; ${binary} backup ${file} --data ${serverFolder.data}`,
     ])
-    expect(limited.stderr.toString()).toMatch(/^latchkey: [^\n]*(full|maximum file size|files of this size)/)
+    expect(limited.stderr.toString()).toMatch(
+      /^latchkey: [^\n]*(full|maximum file size|files of this size)/,
+    )
     expect(limited.status).toBe(1)
     expect([existsSync(file), existsSync(`${file}.part`)]).toEqual([false, false])
     expect(listPartFiles(serverFolder.data)).toEqual([])
@@ -151,7 +153,9 @@ describe("on a disk with a limit", () => {
       "-c",
       `trap '' XFSZ; ulimit -f 100; ${binary} restore ${backupFile} --data ${data}`,
     ])
-    expect(limited.stderr.toString()).toMatch(/^latchkey: [^\n]*not allowed to write files of this size/)
+    expect(limited.stderr.toString()).toMatch(
+      /^latchkey: [^\n]*not allowed to write files of this size/,
+    )
     expect(limited.status).toBe(1)
     expect(existsSync(data)).toBe(false)
   })

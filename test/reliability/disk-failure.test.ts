@@ -52,7 +52,10 @@ describe.runIf(needs("prlimit"))("a disk that fails temporarily", () => {
     const { status, body } = await create("late")
     expect([status, body.code]).toEqual([503, "unavailable"])
     expect(body.message).toMatch(/the database is locked by another program/)
-    expect(await ready()).toEqual([503, expect.stringContaining("database is locked by another program")])
+    expect(await ready()).toEqual([
+      503,
+      expect.stringContaining("database is locked by another program"),
+    ])
     other.run("COMMIT")
     other.close()
     await readyAgain()

@@ -151,7 +151,7 @@ describe.runIf(isMounted)("a full disk", () => {
     const saving = (...more: string[]) => run(["backup", to, "--data", house.data, ...more])
     fill()
     const before = await saving()
-    expect([before.code, before.output]).toEqual([1, expect.stringContaining("MB free")])
+    expect([before.code, before.output]).toEqual([1, expect.stringContaining("MB of free space")])
     const middle = await saving("--work-folder", folder.path)
     expect([middle.code, middle.output]).toEqual([1, expect.stringContaining("the disk is full")])
     expect(readdirSync(disk).filter((name) => name.startsWith("saved"))).toEqual([])

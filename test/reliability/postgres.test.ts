@@ -64,7 +64,9 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
       code: 0,
       output: expect.stringMatching(/Moved and verified \d+ events/),
     })
-    expect((await run(["serve", "--data", house.data])).output).toMatch(/this data directory belongs to a log in PostgreSQL/)
+    expect((await run(["serve", "--data", house.data])).output).toMatch(
+      /this data directory belongs to a log in PostgreSQL/,
+    )
     const { port } = new URL(client.url)
     const node = await startLatchkey({
       data: house.data,
@@ -88,7 +90,10 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     const started = (url: string) =>
       run(["serve", "--data", data, "--database", url, "--master-key-file", key])
     const nowhere = await started("postgres://latchkey@127.0.0.1:1/none")
-    expect([nowhere.code, nowhere.output]).toEqual([1, expect.stringMatching(/the database does not respond/)])
+    expect([nowhere.code, nowhere.output]).toEqual([
+      1,
+      expect.stringMatching(/the database does not respond/),
+    ])
     const odd = await started("mysql://localhost/none")
     expect([odd.code, odd.output]).toEqual([1, expect.stringMatching(/--database must be/)])
   })

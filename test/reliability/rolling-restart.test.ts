@@ -16,7 +16,9 @@ describe.runIf(needs("postgres") && needs("haproxy"))("two nodes, restarted in t
         expect(outcome.answered).toBeGreaterThan(300)
         expect(outcome.slowestStopMs).toBeGreaterThan(3000)
         expect(outcome.slowestStopMs).toBeLessThan(10_000)
-        expect(outcome.output).toContain("because the server is stopping; serving requests for another 3 s")
+        expect(outcome.output).toContain(
+          "because the server is stopping; serving requests for " + "another 3 s",
+        )
       } finally {
         folder.remove()
       }

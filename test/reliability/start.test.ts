@@ -58,13 +58,19 @@ describe("on the data directory of a server that was killed under load", () => {
   })
 
   const losses: Readonly<Record<string, readonly [lose: (file: string) => void, says: RegExp]>> = {
-    "the database": [(file) => rmSync(file), /latchkey\.db is missing or empty, but .*-mark shows that it existed/],
+    "the database": [
+      (file) => rmSync(file),
+      /latchkey\.db is missing or empty, but .*-mark shows that it existed/,
+    ],
     "all of the database": [(file) => truncateSync(file, 0), /is missing or empty, but .*-mark/],
     "the database and the mark": [
       (file) => [file, `${file}-mark`].forEach((path) => void rmSync(path)),
       /is missing or empty, but its WAL, .*, has \d+ bytes of data/,
     ],
-    "the WAL": [(file) => rmSync(`${file}-wal`), /-wal is missing, and with it events up to position \d+/],
+    "the WAL": [
+      (file) => rmSync(`${file}-wal`),
+      /-wal is missing, and with it events up to position \d+/,
+    ],
     "the second half of the WAL": [
       (file) => truncateSync(`${file}-wal`, readFileSync(`${file}-wal`).length / 2),
       /-wal is damaged or truncated from byte \d+ on: .* up to position \d+ would be lost/,

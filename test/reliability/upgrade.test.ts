@@ -58,7 +58,10 @@ describe("a data directory of an earlier version", () => {
     await expectComplete()
     expect(readSnapshot(`${database}-before`)).toEqual(before)
     const { code, output } = await run(["upgrade", "undo", "--data", data])
-    expect([code, output]).toEqual([0, expect.stringContaining("The data is restored to the state before the upgrade")])
+    expect([code, output]).toEqual([
+      0,
+      expect.stringContaining("The data is restored to the " + "state before the upgrade"),
+    ])
     expect(readSnapshot(database)).toEqual(before)
     expect((await run(["upgrade", "undo", "--data", data])).code).toBe(1)
   })
@@ -93,7 +96,10 @@ describe("with a new master key after the upgrade", () => {
       const other = temporaryFolder()
       cpSync(data, other.path, { recursive: true })
       const { code, output } = await run(["upgrade", "undo", "--data", other.path])
-      expect([code, output]).toEqual([0, expect.stringContaining("The data is restored to the state before the upgrade")])
+      expect([code, output]).toEqual([
+        0,
+        expect.stringContaining("The data is restored to the state before the " + "upgrade"),
+      ])
       expect(readSnapshot(join(other.path, "latchkey.db"))).toEqual(before)
       await expectComplete(other.path)
       other.remove()

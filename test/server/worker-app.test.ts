@@ -133,7 +133,7 @@ test("an unexpected internal error is not revealed", async () => {
   )
   expect([failed.status, await failed.text()]).toEqual([
     500,
-    expect.stringContaining("the log says more about request"),
+    expect.stringContaining("an internal error occurred; search the log for request"),
   ])
 })
 

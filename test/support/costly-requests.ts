@@ -43,8 +43,8 @@ const listOf = (head: string, each: string, count: number, tail: string) =>
 
 const rejectedUnread = /^(401|16) /
 const tooMany = /too_many_parts|keys and values/
-const tooManyItems = /^400 .*may have at most 100/
-const tooLong = /^400 .*letters/
+const tooManyItems = /^400 .*must have at most 1000? elements/
+const tooLong = /^400 .*must be at most 10000 characters/
 const large = /^(413|8) /
 
 type Part = Pick<CostlyRequest, "what" | "body" | "answer"> & Partial<CostlyRequest>

@@ -202,7 +202,9 @@ test("accepts an instance without passwords", async () => {
   const { code, of } = await proxied.deep("--backup", backup)
   await proxied.get(admin("UpdateLoginPolicy"), { allowUsernamePassword: true })
   expect([code, of("sign-in")?.state]).toEqual([0, "ok"])
-  expect(of("sign-in")?.said).toMatch(/^not tested: the policy does not allow sign-in with a password/)
+  expect(of("sign-in")?.said).toMatch(
+    /^not tested: the policy does not allow sign-in with a password/,
+  )
 })
 
 test("handles a policy that requires a second factor", async () => {

@@ -56,8 +56,8 @@ type SpaceCheck = { readonly needed: number; readonly room: FreeSpace; readonly 
 
 function spaceFinding(subject: string, { needed, room, path }: SpaceCheck): Finding {
   const { bytes, files } = room
-  const message =
-    `${subject} requires ${formatSize(needed)} in ${path}; ${formatSize(bytes)} are free`
+  const required = formatSize(needed)
+  const message = `${subject} requires ${required} in ${path}; ${formatSize(bytes)} are free`
   if (bytes < needed)
     return problem("disk space", message, "free some space, or move the directory")
   if (files !== undefined && files < inodesMin) {

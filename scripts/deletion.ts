@@ -62,39 +62,41 @@ const sections = [
 /** Notes for each section that the cells can't express. */
 const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
   user:
-    "An account that is locked after too many failed sign-ins is in the same state as one " +
-    "that an administrator locks. After reactivation users must sign in again, and service " +
-    "accounts must request new access tokens. Address and browser of failed sign-ins are also " +
-    "erased after a time, see [Block addresses]" +
-    "(../operate/monitoring.md#block-addresses-that-fail-to-sign-in).",
+    "An account that is locked after too many failed sign-ins has the same state as one " +
+    "that an administrator locks. After a reactivation, users must sign in again, and " +
+    "service accounts must request new access tokens. Addresses and browsers of failed " +
+    "sign-ins are also erased after some time, see [Block " +
+    "addresses](../operate/monitoring.md#block-addresses-that-fail-to-sign-in).",
   organization:
     "The rows are about the users, service accounts, projects and applications of the " +
-    "organization. Its identity providers, texts, logos and actions are deleted with it. Of " +
-    "an organization with more than 1,000 users some are deleted in the background; none of " +
-    "them can sign in from the first moment. The default organization, and the one that owns " +
-    "the console, can be neither deactivated nor deleted.",
+    "organization. Its identity providers, texts, logos and scripts are deleted with it. If" +
+    " an organization has more than 1,000 users, some are deleted in the background, but " +
+    "none of them can sign in anymore. The default organization, and the organization that " +
+    "owns the console, can't be deactivated or deleted.",
   project:
-    "Sessions stay: users are still signed in to other applications. The role assignments of " +
-    "a deactivated project stay, but tokens for other projects no longer contain them.",
+    "Sessions are not affected: users are still signed in to other applications. The role " +
+    "assignments of a deactivated project are kept, but tokens for other projects no longer" +
+    " contain them.",
   application:
-    "Sessions stay: users are still signed in to other applications. A new application with " +
-    "the same client ID accepts none of the earlier tokens and codes. New tokens of other " +
-    "applications no longer have a deactivated or deleted API as their audience.",
+    "Sessions are not affected: users are still signed in to other applications. A new " +
+    "application with the same client ID accepts none of the earlier tokens and codes. New " +
+    "tokens of other applications no longer have a deactivated or deleted API in their " +
+    "audience.",
   provider:
     "To deactivate a provider, remove it from the sign-in page. The rows are about users " +
     "who signed in through the provider; users who signed in with a password keep their " +
     "sessions and tokens. Tokens that were issued before a deactivation remain valid. To " +
     "end them, delete the provider.",
   instance:
-    "The host name can be used again immediately; the data is deleted within minutes. The " +
+    "The host name can be reused immediately; the data is deleted within minutes. The " +
     "instance that was created during setup can't be deleted.",
 }
 
-const introduction = `# What ends when something is deleted
+const introduction = `# Deletion
 
-For administrators: what is deactivated, locked or deleted, and what happens to the sessions, tokens
-and data that belong to it. The tables are generated from \`docs/reference/deletion.tsv\` by
-\`bun scripts/deletion.ts\`; a test performs each column and checks each cell.
+For administrators: what happens to sessions, tokens and data when something is deactivated, locked
+or deleted. The tables are generated from \`docs/reference/deletion.tsv\` by
+\`bun scripts/deletion.ts\`; a test performs each action and checks each cell.
 
 | word | meaning |
 |---|---|
@@ -103,19 +105,19 @@ and data that belong to it. The tables are generated from \`docs/reference/delet
 | ends | rejected immediately and permanently, also after reactivation |
 | deleted, erased | removed from the data; applies to new backups too |
 | reserved | no one else can use the name |
-| free | others can use the name; they get nothing of its earlier owner |
+| free | others can use the name; they get no access to data of its previous owner |
 `
 
-const closingSection = `## What a deletion does not reach
+const closingSection = `## What a deletion does not affect
 
-- **Backups** contain what existed when they were made. Delete backups that are older than your
+- **Backups** contain the data from when they were made. Delete backups that are older than your
   retention period; [Backup and restore](../operate/backup.md) describes how many are kept.
-- **Tokens that applications check on their own.** Signed access tokens and ID tokens stay
-  readable until they expire. Applications that must notice at once use introspection or
-  back-channel logout.
+- **Tokens that applications verify themselves.** Signed access tokens and ID tokens stay valid for
+  them until they expire. Applications that must react immediately use introspection or back-channel
+  logout.
 - **Events without personal data** stay: the audit log shows that a user existed, with ID, times and
   the administrators who made changes, but no names, addresses or phone numbers.
-- **IDs** of users, organizations, projects and applications are never given again.
+- **IDs** of users, organizations, projects and applications are never reused.
 - **The copy before an upgrade** is kept for seven days, see [Upgrade](../operate/upgrade.md).
 `
 

@@ -186,7 +186,7 @@ const testByRow: Readonly<Record<string, readonly [file: string, name: string]>>
     "test/domain/user/name.test.ts",
     "is one of a limited number of reserved names",
   ],
-  "Headers for protected programs": [
+  "Headers for protected applications": [
     "test/ui/proxy-headers.test.ts",
     "remove every identity header",
   ],
@@ -226,11 +226,11 @@ const testByRow: Readonly<Record<string, readonly [file: string, name: string]>>
     "test/login/external.test.ts",
     "must prove the account first if the provider is not trusted for",
   ],
-  "Manager roles for a user for whom": [
+  "Administrator roles for a user for whom": [
     "test/domain/member/promotion.test.ts",
     "after the caller has confirmed each credential that another user",
   ],
-  "Manager roles for a user who is linked": [
+  "Administrator roles for a user who is linked": [
     "test/domain/member/promotion-origin.test.ts",
     "a link from before its provider's authors were recorded with it",
   ],
@@ -238,7 +238,7 @@ const testByRow: Readonly<Record<string, readonly [file: string, name: string]>>
     "test/oauth/forward-auth.test.ts",
     "identifies the user as the application is configured",
   ],
-  "A request to a protected program": [
+  "A request to a protected application": [
     "test/oauth/forward-auth.test.ts",
     "a request with %s, which programs would trust, is rejected for",
   ],

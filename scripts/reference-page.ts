@@ -1,7 +1,7 @@
 // Formatting helpers for the pages of the reference.
 import type { Access } from "../src/gen/core/options_pb.ts"
 
-const generatedNotice = "Generated from the program; valid for this version.\n"
+const generatedNotice = "Generated from the source code of this version.\n"
 
 export type Row = readonly string[]
 

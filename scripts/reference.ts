@@ -51,7 +51,7 @@ function formatApi(): string {
       const name = `${inlineCode(method.name)}${suffix}`
       return [name, pathsOf(method), formatRequirements(getOption(method, access))]
     })
-    return `## ${typeName}\n\n${formatTable(["Operation", "REST", "Needs"], rows)}`
+    return `## ${typeName}\n\n${formatTable(["Operation", "REST", "Requires"], rows)}`
   })
   return formatPage(
     "All operations",
@@ -106,14 +106,14 @@ function formatEvents(): string {
       const further = others.filter((each) => each !== type).map(inlineCode)
       return [inlineCode(type), `${revisionOf(aggregate, type)}`, presented, further.join(", ")]
     })
-    const header = ["Stored type", "Revision", "Presented as", "Also matches"]
+    const header = ["Stored type", "Revision", "Returned as", "Also matches"]
     return `## ${stream}\n\n${formatTable(header, rows)}`
   })
   return formatPage(
     "All events",
     "Changes are stored as events, grouped by aggregate. `latchkey events search` and " +
-      "`tail`, `/events/_search`, histories and executions present each event under one " +
-      "type and aggregate. Filters and conditions match the presented type, the stored type " +
+      "`tail`, `/events/_search`, histories and executions return each event with one type " +
+      "and one aggregate. Filters and conditions match the returned type, the stored type " +
       "and the types in the last column, some of which depend on the content of the event. " +
       "The audit log contains the stored types.",
     ...parts,

@@ -258,7 +258,7 @@ const testByRow: Readonly<Record<string, readonly [file: string, name: string]>>
     "test/domain/user-lookup/phone-holder.test.ts",
     "signs in the user who verified it, whatever another organization",
   ],
-  "*External sign-in*": [
+  "*Allow identity providers*": [
     applies,
     "is that of the instance for users with more permissions than the",
   ],

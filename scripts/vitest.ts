@@ -25,8 +25,8 @@ export function tallyOfRun({ group, ok, report }: GroupRun): Tally {
 }
 
 /**
- * Runs a group; `files` restricts it to paths that contain one of them. vitest requires Bun here,
- * hence --bun.
+ * Runs a group; `files` restricts it to paths that contain one of them. vitest runs
+ * only under Bun, therefore --bun.
  */
 export async function runGroup(group: Group, files: readonly string[]): Promise<GroupRun> {
   const { name, isBeside, workers } = group

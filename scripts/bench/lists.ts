@@ -40,7 +40,7 @@ const samples: Samples = {
   userId: () => userIdOf(randomBelow(users)),
   person: () => valueOrPrefix(`person-${randomBelow(users)}`),
   organizationId: () => orgIdOf(randomBelow(orgs)),
-  organizationName: () => valueOrPrefix(numberedName("Organisation ")()),
+  organizationName: () => valueOrPrefix(numberedName("Organization ")()),
   projectId: numberedName("project"),
   projectName: () => valueOrPrefix(numberedName("Project ")()),
   applicationId: numberedName("app"),

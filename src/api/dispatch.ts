@@ -154,7 +154,7 @@ type PreparedOperation<C> = {
   readonly bytesMax: number
   /** All operations. */
   readonly operations: PreparedOperations<C>
-  /** Reads the expected version from a request; undefined if the request has no such field. */
+  /** Reads the expected version from a request; undefined if the request lacks the field. */
   readonly expected: ReturnType<typeof expectedVersionReader>
   /** Rejects an update mask with unknown fields; undefined if the request has no mask. */
   readonly checkMask: ReturnType<typeof maskCheckOf>

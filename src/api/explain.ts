@@ -16,7 +16,7 @@ import {
 import type { Access, Rule } from "./access-rule.ts"
 import { notFoundError } from "./faults.ts"
 
-/** Access rules by the full names of operations; undefined if there is no such operation. */
+/** Access rules by the full names of operations; undefined if the operation is unknown. */
 export type Rules = (operation: string) => Access | undefined
 
 /** The question names the resource, so the request is empty. */
@@ -25,7 +25,7 @@ const emptyRequest: Message = create(EmptySchema)
 /**
  * Evaluates access for a user without running the operation and returns the roles that were
  * considered. Every sign-in is treated as recent. Throws `not_found` if the resource does not exist
- * or the caller has no role that covers it, and `invalid_argument` if there is no such rule.
+ * or the caller has no role that covers it, and `invalid_argument` if the rule is unknown.
  */
 export function explain<C extends Call>(
   authority: Authority<C>,

@@ -38,8 +38,9 @@ function finishedRequestOf(state: AuthRequestState): FinishedRequest | undefined
 }
 
 /**
- * Shows that a sign-in is finished and offers to continue to the application, for users who went
- * back in their browser. Undefined if the request is not finished, or belongs to another browser.
+ * Shows that a sign-in is finished and offers to continue to the application, for users who
+ * navigated back in their browser. Undefined if the request is not finished, or belongs to another
+ * browser.
  */
 export function showFinished(
   { cx, show, browserContext }: FinishedContext,

@@ -199,7 +199,7 @@ const solvedBySignIn: ReadonlySet<Problem> = new Set([
   "provider_taken",
 ])
 
-/** The page for an expected failure. It says what to do; details are only logged. */
+/** The page for an expected failure. It explains what to do; details are only logged. */
 export function showFault(show: ShowPage, cx: Cx, fault: Fault): Promise<Response> {
   const [problem, status] = faultPages[fault.code] ?? ["unexpected", 500]
   const { retryAfterSeconds } = fault

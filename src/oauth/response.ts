@@ -18,7 +18,7 @@ const jsonType = { "content-type": "application/json" } as const
 
 type ResponseOptions = { readonly status?: number; readonly headers?: Headers }
 
-/** A JSON response that all origins can read; not cached unless it says so. */
+/** A JSON response that all origins can read; not cached unless its headers allow it. */
 export const json = (body: object, { status = 200, headers }: ResponseOptions = {}): Response =>
   new Response(JSON.stringify(body), {
     status,

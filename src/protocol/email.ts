@@ -38,7 +38,7 @@ export function loginNameKeys(name: string): readonly string[] {
 
 /**
  * An email address for mail servers without SMTPUTF8: the domain in ASCII (RFC 5890 A-labels).
- * Returned unchanged if there is no such form.
+ * Returned unchanged if it has no ASCII form.
  */
 export function toAsciiEmail(address: string): string {
   const at = address.lastIndexOf("@")

@@ -277,7 +277,7 @@ export class Store implements StoreMaintenance {
     const answer = await this.#reader.read<Row>(reading, options).catch((cause: unknown) => {
       if (isStill()) throw cause
     })
-    // Tables that were replaced meanwhile may be empty or gone.
+    // Tables that were replaced meanwhile may be empty or missing.
     if (answer === undefined || !isStill()) return this.read(cx, reading)
     await this.log.settle()
     return answer

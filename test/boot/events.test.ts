@@ -113,7 +113,7 @@ test("names events as the API does, and accepts the stored aggregate, too", asyn
 
 test("follows new events, each of which it prints once", async () => {
   const cx = services.call(firstInstance, "test")
-  // Ends only with the process: it continues next to the test until its server is gone.
+  // Ends only with the process: it continues next to the test until its server has stopped.
   const before = requestCount
   const following = run("tail", "--aggregate", "user", "--json").catch((gone) => gone)
   // The command has requested the end of the log and follows from there.

@@ -126,7 +126,7 @@ test("damage is found by a daily check and named", async () => {
 
 test("an event that a reactor gives up on is listed, and the node stays ready", async () => {
   await setUpByRequest(services, settings)
-  const refuse = () => Promise.reject(new Error("nobody there"))
+  const refuse = () => Promise.reject(new Error("connection failed"))
   const background = startBackground(
     services,
     [
@@ -137,7 +137,7 @@ test("an event that a reactor gives up on is listed, and the node stays ready", 
   )
   await background.reactors.drain()
   expect(background.reactors.failed()).toMatchObject([
-    { reactor: "logout", instance: firstInstance, error: "nobody there" },
+    { reactor: "logout", instance: firstInstance, error: "connection failed" },
   ])
   expect(await health("/debug/ready")).toEqual([200, "ok\n"])
   await background.stop()

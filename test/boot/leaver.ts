@@ -26,13 +26,13 @@ const app: App = {
     await new Promise((done) => setTimeout(done, 20))
     return new Response("answered")
   },
-  api: () => Promise.reject(new Error("nobody calls")),
+  api: () => Promise.reject(new Error("unexpected call")),
   guarded: (_, response) => response,
   grpcHost: () => "",
   condition: { isReady: () => true, clock: systemClock },
 }
 
-/** Clients that are told to close can still send a request during this time. */
+/** Clients that receive a request to close can still send a request during this time. */
 const slowClock: Clock = {
   ...systemClock,
   after: (ms, call) => {

@@ -7,7 +7,7 @@ afterEach(() => {
   resetSync()
 })
 
-/** The output of a log in this format. */
+/** The output of a log, in this format. */
 function logOutput(logFormat: "text" | "json", log: (to: ReturnType<typeof openLog>) => void) {
   const texts: string[] = []
   vi.spyOn(process.stderr, "write").mockImplementation((text) => {

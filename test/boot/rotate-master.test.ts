@@ -30,7 +30,7 @@ let sealedText = ""
 const server = { prepareMaster, takeMaster }
 const commandInput = { env: {}, random: systemRandom, started: 0, server: async () => server }
 const rotate = keyCommands(commandInput)["keys rotate-master"]
-const noServer = { server: () => Promise.reject(new Error("nobody asks for it")) }
+const noServer = { server: () => Promise.reject(new Error("unexpected request")) }
 const undoCommand = upgradeCommands({ ...commandInput, ...noServer, clock: systemClock })[
   "upgrade undo"
 ]
@@ -151,7 +151,7 @@ describe("with the snapshot from before an upgrade", () => {
 })
 
 describe("an interrupted rotation", () => {
-  const broken = new Error("the power is gone")
+  const broken = new Error("the power failed")
 
   /** Steps up to one that never completes, and whether the old or the new key remains. */
   const ways: readonly (readonly [string, "old" | "new", Partial<MasterKeys>])[] = [

@@ -75,7 +75,7 @@ it("opens the directory itself if no server runs, and releases it", async () => 
   }
   await runSetup(setUpOptions(here))
   const [what] = asked
-  if (!what) throw new Error("nobody was asked")
+  if (!what) throw new Error("nothing was requested")
   expect(what).toMatchObject(request)
   expectKeyOf(keyFile, what)
   expect(existsSync(partialFile())).toBe(false)
@@ -153,8 +153,8 @@ describe("the key file", () => {
   })
 
   it("is rejected if another program left a file under its temporary name", async () => {
-    const here = () => Promise.reject(new Error("nobody is asked"))
-    await expect(runSetup(setUpOptions(here))).rejects.toThrow("nobody is asked")
+    const here = () => Promise.reject(new Error("unexpected request"))
+    await expect(runSetup(setUpOptions(here))).rejects.toThrow("unexpected request")
     const text = readFileSync(partialFile(), "utf8")
     const spoil: readonly (() => void)[] = [
       () => chmodSync(partialFile(), 0o644),

@@ -46,5 +46,5 @@ it("ends with 1 and prints the reason if stopping fails", async () => {
   child.kill("SIGTERM")
   const { code, output } = await child.ended
   expect(code).toBe(1)
-  expect(output).toContain("the disk is gone")
+  expect(output).toContain("the disk failed")
 })

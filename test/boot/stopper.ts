@@ -1,4 +1,4 @@
-// A process that stops as its argument says: immediately, never, or with an error.
+// A process that stops according to its argument: immediately, never, or with an error.
 import { formatFailure } from "../../src/boot/start-error.ts"
 import { waitForStop } from "../../src/boot/stop.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
@@ -19,7 +19,7 @@ async function drain(): Promise<void> {
 
 async function stop(): Promise<void> {
   console.log("stopping")
-  if (mode === "fails") throw new Error("the disk is gone")
+  if (mode === "fails") throw new Error("the disk failed")
   if (mode === "late" || mode === "stuck") await new Promise(() => {})
   console.log("stopped")
 }

@@ -30,7 +30,7 @@ const app: App = {
     }
     return new Response(peer())
   },
-  api: () => Promise.reject(new Error("nobody calls")),
+  api: () => Promise.reject(new Error("unexpected call")),
   guarded: (_, response) => response,
   grpcHost: () => "",
   condition: { isReady: () => true, clock: systemClock },

@@ -54,7 +54,7 @@ function startWith(operations: readonly Operation<Cx>[]): readonly Entry[] {
   const { clock, ids } = worldParts
   const hooks: [] = []
   const authenticate = async () => {
-    throw new Error("nobody calls")
+    throw new Error("unexpected call")
   }
   return createEntries<Cx>({ operations, authority, authenticate, hooks, clock, ids })
 }

@@ -51,7 +51,7 @@ test("every policy field names the place that evaluates it", () => {
 test("the named place evaluates the field, and a test names the policy", () => {
   const wrong = golden.flatMap(({ policy, field, asked = "", test = "" }) => {
     const name = fields.find(({ row }) => row === `${policy}\t${field}`)?.localName ?? ""
-    // What it is called inside stands behind a "#", where that is another resource.
+    // The name within another resource follows a "#".
     const [path = "", inside = name] = asked.split("#")
     const isAsked = existsSync(join(root, path)) && textOf(path).includes(inside)
     const isTested =

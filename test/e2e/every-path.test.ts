@@ -1,5 +1,5 @@
-// Every way to sign in, by a driver that knows no page: it fills in the visible fields and presses
-// Enter.
+// Every way to sign in, by a driver without page definitions: it fills in the visible fields and
+// presses Enter.
 import { TOTP } from "otpauth"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -107,7 +107,7 @@ describe.runIf(needs("chromium"))("a driver that fills in the visible fields sig
     await page.waitForURL(({ pathname }) => !pathname.endsWith("/authorize/callback"))
   }
 
-  /** Reloads each page, and goes back and forward: neither posts anything or loses state. */
+  /** Reloads each page, and navigates back and forward: neither posts anything or loses state. */
   async function mustBeSafe(page: Page): Promise<void> {
     const posted: string[] = []
     const note = (request: { method: () => string; url: () => string }) => {

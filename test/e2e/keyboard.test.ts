@@ -149,7 +149,7 @@ describe.runIf(needs("chromium"))("a keyboard user", () => {
           lost.push((await leftBy(button, at % 2 ? "Cancel" : "Escape")) ?? "")
         }
         expect(lost.filter(Boolean)).toEqual([])
-        // Destructive actions ask for confirmation first: no such operation was called.
+        // Destructive actions ask for confirmation first: the operation was not called.
         const takes = /^(Delete|Remove|Deactivate|Lock|Revoke|Terminate|Reset|Clear)/
         const called = held.slice(before).map(({ method }) => method)
         expect(called.filter((method) => takes.test(method))).toEqual([])

@@ -93,7 +93,7 @@ describe.runIf(needs("chromium"))("an administrator who connects an MCP client",
     authorize: string
   }
 
-  /** A client on the user's device that knows only the tool server's URL. */
+  /** A client on the user's device that has only the tool server's URL. */
   function deskOf(kept: Kept) {
     const authProvider: OAuthClientProvider = {
       redirectUrl,

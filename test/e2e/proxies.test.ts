@@ -96,7 +96,7 @@ describe.runIf(isHere)("behind a proxy", () => {
     folder.remove()
   })
 
-  /** The lines for a proxy on the page that says what to change. */
+  /** The lines for a proxy on the page that lists what to change. */
   async function linesOf(server: keyof typeof data, name: string): Promise<string> {
     const url = `http://127.0.0.1:${servers[server]?.port}/`
     const page = await fetch(url, { headers: { accept: "text/html" } })

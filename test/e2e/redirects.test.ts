@@ -78,7 +78,7 @@ function authorizeUrl(redirectUri: string, more: Readonly<Record<string, string>
   return `${service.url}/oauth/v2/authorize?${query}`
 }
 
-/** The URL of a SAML request whose response goes to `path`. */
+/** The URL of a SAML request whose response is sent to `path`. */
 function samlUrl(path: string): string {
   const xml =
     '<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"' +

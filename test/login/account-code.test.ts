@@ -111,7 +111,7 @@ async function findMailedCode() {
   const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
   const sent = events.map(({ id }) => provider.store.state(provider.cx(), message, id))
   const last = sent.findLast(({ kind }) => kind === "verify_email_otp")
-  if (!last) throw new Error("nobody was mailed")
+  if (!last) throw new Error("no email was sent")
   const content = contentOf(provider.cx(), last)
   if ("over" in content) throw new Error(content.over)
   return { code: /\b[0-9A-Z]{6,10}\b/.exec(JSON.stringify(content))?.[0] ?? "", to: last.to }

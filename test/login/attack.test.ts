@@ -1,4 +1,4 @@
-// Attacks by someone who knows the pages and a password: no step can be skipped, and the sealed
+// Attacks by someone who has the pages and a password: no step can be skipped, and the sealed
 // page state is invalid on another page, in another browser or for another request.
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"

@@ -398,7 +398,7 @@ test("a password only sets up a passkey if the policy excludes passwords", async
   const key = createKey(optionsIn(asked), { origin: issuer })
   const end = await browser.post(asked, { credential: JSON.stringify(key.creation) })
   expect(responseOf(end)).toHaveProperty("code")
-  // From now on the password signs nobody in.
+  // From now on the password signs no one in.
   const again = await setUpByPassword(browserOf(provider), path(), name)
   expect(again.response.status).toBe(422)
   expect(again.page).toContain("Use your passkey.")

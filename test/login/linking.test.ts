@@ -88,7 +88,7 @@ function createTicketUrl(id = idpId, userId = pat): string {
   return pathname + search
 }
 
-/** Goes to the provider and back; returns the page that shows both accounts. */
+/** Visits the provider and returns; returns the page that shows both accounts. */
 async function linkAtProvider(browser: Browser, claims: object = ada): Promise<VisitedPage> {
   const there = await browser.go(createTicketUrl())
   return browser.go(upstream.signIn(there.path, { ...claims }))

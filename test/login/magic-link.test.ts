@@ -50,7 +50,7 @@ async function listMails() {
 
 async function lastMail() {
   const last = (await listMails()).at(-1)
-  if (!last) throw new Error("nobody was mailed")
+  if (!last) throw new Error("no email was sent")
   const { pathname, search, hash } = new URL(last.link)
   return { ...last, path: pathname + search, inLink: decodeURIComponent(hash.slice(1)) }
 }

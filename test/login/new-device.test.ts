@@ -1,4 +1,4 @@
-// Users are notified of a sign-in on a new device, if their organization's policy says so.
+// Users are notified of a sign-in on a new device, if their organization's policy requires it.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { createCode } from "../../src/domain/credential/code.ts"
 import { contentOf } from "../../src/domain/message/content.ts"

@@ -1,6 +1,6 @@
 // The branding of a request's pages depends on the private labeling setting of the application's
 // project, the organization that the request names, and the signed-in user. Emails have the
-// branding of the recipient's organization, whoever sends them.
+// branding of the recipient's organization, regardless of the sender.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { contentOf } from "../../src/domain/message/content.ts"
 import { message } from "../../src/domain/message/model.ts"

@@ -114,7 +114,7 @@ test("redirected until a form's browser continues", async () => {
 /** Replaces the metadata of a provider by that of another key. */
 function redirectProvider(id: string) {
   const found = findIdpById(provider.cx(), id)
-  if (!found) throw new Error("there is no such provider")
+  if (!found) throw new Error("provider not found")
   const { settings, options } = found.idp
   if (settings.kind !== "saml") throw new Error("it does not speak SAML")
   return async (key: Awaited<ReturnType<typeof createKey>>) => {
@@ -137,7 +137,7 @@ test("redirected between the end of an intent and its check by a login page", as
   const caller = { kind: "user", userId, orgId: "1", clientId: "c" } as const
   const cx = { ...provider.cx(), outside: upstream.outside, caller }
   const found = findIdpById(cx, id)
-  if (!found) throw new Error("there is no such provider")
+  if (!found) throw new Error("provider not found")
   const page = "https://login.example.com/"
   const { authUrl } = await startIntent(cx, found, {
     agentId: "",

@@ -279,8 +279,8 @@ describe.each([
 // learn.microsoft.com: "OpenID Connect on the Microsoft identity platform" (an issuer for each
 // tenant, whatever was requested), "Get a user" of Microsoft Graph (mail may be null), "Properties
 // of a B2B collaboration user" (#EXT#), and "Migrate away from using email claims for
-// authorization" (a tenant's administrator can set any address; xms_edov says otherwise, and is not
-// in Graph).
+// authorization" (a tenant's administrator can set any address; xms_edov states otherwise, and is
+// not in Graph).
 describe("Microsoft Entra ID", () => {
   const settings = { kind: "azure", clientId: "client", scopes: [], emailVerified: true } as const
   let me: Json

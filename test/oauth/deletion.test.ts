@@ -247,7 +247,7 @@ describe("the notes below the tables", () => {
     const cx = provider.cx()
     const [grantId = ""] = String(claimsOf(subject.accessTokens[0] ?? "").jti).split("-")
     const given = provider.store.state(cx, grant, grantId)
-    if (given.status === "absent" || !given.offline) throw new Error("there is no such grant")
+    if (given.status === "absent" || !given.offline) throw new Error("grant not found")
     const { clientId, appId, userId, scopes, audience } = given
     const { passwordVersion, voucher } = given.offline
     expect(voucher).toEqual({ idpId: subject.idpId, idpOrg: "" })

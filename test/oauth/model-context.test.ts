@@ -43,7 +43,7 @@ const network: FetchLike = async (address, init = {}) => {
   const request = new Request(new URL(address), init)
   const url = new URL(request.url)
   if (url.origin === new URL(resource).origin) return handleToolRequest(request, url)
-  if (url.origin !== issuer) throw new Error(`nobody is at ${url.origin}`)
+  if (url.origin !== issuer) throw new Error(`no server at ${url.origin}`)
   const { method, headers } = request
   const body = method === "GET" ? {} : { body: await request.text() }
   return provider.send(
@@ -109,7 +109,7 @@ type ClientState = {
   authorize?: URL
 }
 
-/** A client as its developer configures it: it knows the tool server's URL and its own metadata. */
+/** A client as its developer configures it: it has the tool server's URL and its own metadata. */
 function deskOf(more: Pick<OAuthClientProvider, "clientMetadataUrl"> = {}) {
   const kept: ClientState = { verifier: "" }
   const auth: OAuthClientProvider = {

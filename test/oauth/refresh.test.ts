@@ -76,7 +76,7 @@ describe("a refresh token", () => {
     const plain = await provider.addClient()
     const { answer: without } = await signIn(plain)
     expect(without).not.toHaveProperty("refresh_token")
-    // OpenID Connect Core §11: it is ignored, and the response says so.
+    // OpenID Connect Core §11: it is ignored, and the response shows that.
     expect(without.scope).toBe("openid profile email")
   })
 

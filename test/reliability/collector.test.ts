@@ -93,7 +93,7 @@ describe.runIf(needs("postgres"))("the audit log of two nodes", () => {
     })
   const works = (at: number) => / this node is the leader/.test(nodes[at]?.output() ?? "")
 
-  /** The position up to which a node knows that everything is sent. */
+  /** The position up to which a node has recorded that everything is sent. */
   function toldTo(at: number): number {
     const file = new Database(join(dataOf(at), "latchkey.db"), { readonly: true })
     try {

@@ -1,4 +1,4 @@
-// A simulated identity provider that signs with a library, and deviates as the test says.
+// A simulated identity provider that signs with a library, and deviates as the test requires.
 import { constants, createCipheriv, createPublicKey, publicEncrypt, randomBytes } from "node:crypto"
 import { inflateRawSync } from "node:zlib"
 import { SignedXml } from "xml-crypto"

@@ -53,7 +53,7 @@ afterAll(() => provider.close())
 
 const peer = (entityId: string): SAML => {
   const found = peers.get(entityId)
-  if (!found) throw new Error("no such service provider")
+  if (!found) throw new Error("service provider not found")
   return found
 }
 
@@ -65,7 +65,7 @@ async function signIn(browser: Browser, entityId: string): Promise<Profile> {
   const at = await browser.go(path)
   const there = postedFields(at.page).SAMLResponse ? at : await browser.signIn(path, "pat")
   const { profile } = await peer(entityId).validatePostResponseAsync(postedFields(there.page))
-  if (!profile) throw new Error("nobody signed in")
+  if (!profile) throw new Error("no sign-in")
   return profile
 }
 

@@ -191,7 +191,7 @@ describe("a sign-out there", () => {
       "active",
       expect.stringContaining(`/idps/${idpId}/saml/slo?carried=`),
     ])
-    // Another browser has no such session, and an altered message is rejected.
+    // Another browser lacks the session, and an altered message is rejected.
     expect(readMessage(await newBrowser(provider).go(next), "SAMLResponse")).toContain(
       "status:Success",
     )

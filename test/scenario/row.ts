@@ -14,7 +14,7 @@ export type RowCaller =
 /**
  * One effect of an operation, as data: the runner creates the named resources, calls the operation
  * in every encoding with separate resources, and compares the results.
- * "$name" stands for a resource that the runner creates first; see things.ts.
+ * "$name" represents a resource that the runner creates first; see things.ts.
  */
 export type Row = {
   /** The operation, without "core.": "project.v2.ProjectService/GetProject". */

@@ -109,7 +109,7 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
   stranger: async (thing, make) => createManager(make, await thing("guest"), "stranger"),
   nobody: async (thing, make) => createMachine(make, await thing("org"), "nobody"),
   robot: async (thing, make) => createMachine(make, await thing("org"), "robot"),
-  /** A login page of somebody else, as a service account. */
+  /** A custom login page, as a service account. */
   page: async (_, make, house) => {
     const userId = await createMachine(make, house.orgId, "page")
     const seat = { userId, resource: { instance: true }, roles: ["IAM_LOGIN_CLIENT"] }
@@ -365,7 +365,7 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
       const data = { ...cause, userId }
       const to = `${id}@example.com`
       tx.append(message, id, [{ type: "message.added", data, private: { to } }], owner)
-      tx.append(message, id, [{ type: "message.failed", data: { error: "nobody answers" } }])
+      tx.append(message, id, [{ type: "message.failed", data: { error: "no response" } }])
     })
     return id
   },

@@ -149,7 +149,7 @@ describe.runIf(needs("pebble"))("an authority that validates by TLS", () => {
     )
     expect(await validateHost(listener.port)).toBe("none")
     // Calls the HTTP challenge that it can't observe.
-    const blind = { type: "tls-alpn-01", hint: "as told", show: async () => () => {} } as const
+    const blind = { type: "tls-alpn-01", hint: "none", show: async () => () => {} } as const
     const unseen = createAcmeIssuer(config, { clock: systemClock, shelf, proof: blind })
     await expect(unseen.issue("id.example.com")).rejects.toThrow(
       /^the authority could not validate the name: .*acme-tls\/1.* \(as told\)$/,
@@ -357,7 +357,7 @@ describe("renewal", () => {
       by: "https://ca.example.com/",
       issue: async () => {
         tries.push(clock.now())
-        if (isDown) throw new Fault("unavailable", "acme.unreachable", "nobody answers")
+        if (isDown) throw new Fault("unavailable", "acme.unreachable", "no response")
         return issued(clock, 90)
       },
     }
@@ -382,7 +382,7 @@ describe("renewal", () => {
     expect(tries.length).toBeLessThanOrEqual(5)
     expect(tries.length).toBeGreaterThanOrEqual(4)
     expect(shown).toHaveLength(1)
-    expect(told.at(-1)).toContain("nobody answers")
+    expect(told.at(-1)).toContain("no response")
     const config = parseConfig({
       flags: {
         "--tls": "acme",
@@ -395,7 +395,7 @@ describe("renewal", () => {
     })
     const [finding] = checkManagedCertificates(folder, config, clock.now())
     expect(finding).toMatchObject({ state: "warning" })
-    expect(finding?.said).toMatch(/valid for 2\d days, could not be renewed: nobody answers/)
+    expect(finding?.said).toMatch(/valid for 2\d days, could not be renewed: no response/)
     const todoOf = (flags: Record<string, string>) => {
       const by = { "--acme-directory": issuer.by, "--acme-terms": "agreed", "--tls": "acme" }
       const read = parseConfig({ flags: { ...by, ...flags }, env: {}, file: {} })

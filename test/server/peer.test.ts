@@ -1,4 +1,4 @@
-// The address that a request counts against, even after the client has gone, and errors outside the
+// The address that a request counts against, even after the client has left, and errors outside the
 // app.
 import { once } from "node:events"
 import { connect } from "node:net"
@@ -16,7 +16,7 @@ const server = { ids: createIds(systemClock), isProxy: () => false }
 const appOf = (answer: App["answer"]): App => ({
   publishedDocument: () => undefined,
   answer,
-  api: () => Promise.reject(new Error("nobody calls")),
+  api: () => Promise.reject(new Error("unexpected call")),
   guarded: (_, response) => response,
   grpcHost: () => "",
   condition: { isReady: () => true, clock: systemClock },

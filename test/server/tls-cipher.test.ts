@@ -13,7 +13,7 @@ import { needs } from "../support/prerequisite.ts"
 const app: App = {
   publishedDocument: () => undefined,
   answer: async () => new Response("here"),
-  api: () => Promise.reject(new Error("nobody calls")),
+  api: () => Promise.reject(new Error("unexpected call")),
   guarded: (_, response) => response,
   grpcHost: () => "",
   condition: { isReady: () => true, clock: systemClock },

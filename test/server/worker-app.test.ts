@@ -119,7 +119,7 @@ test("an unexpected internal error is not revealed", async () => {
   const [entry] = (await loadEntries(writerServices, async () => cx)).filter(({ name }) =>
     name.endsWith("admin.v1.AdminService/Healthz"),
   )
-  if (!entry) throw new Error("there is no such operation")
+  if (!entry) throw new Error("operation not found")
   const { input, name } = entry.method
   const target = { method: "POST", path: `/${name}` }
   const arrival = { headers: new Headers(), address: "", encoding: "grpc", target } as const

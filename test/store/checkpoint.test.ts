@@ -159,7 +159,7 @@ describe("the checkpoint gate", () => {
     expect([copies.length, cuts.length]).toEqual([0, 1])
     await cut(false)
     expect(gate.open()).toBeUndefined()
-    // Nothing was written since; the reader has gone.
+    // Nothing was written since; the reader has ended.
     const scrubbed = gate.scrub()
     await new Promise((resolve) => setImmediate(resolve))
     await finish(65_537)

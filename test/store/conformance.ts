@@ -31,7 +31,7 @@ export function noteModules(refuses: (id: string) => boolean) {
     evolve: { "note.added": nothing, "note.changed": nothing, "note.erased": nothing },
   })
   const each: Reduce = (db, { id, position }: PersistedEvent<NoteEvent>) => {
-    if (refuses(id)) throw new Error(`${id} is refused`)
+    if (refuses(id)) throw new Error(`${id} is rejected`)
     appliedTable.insert(db, { position })
   }
   const applied = view<NoteEvent>({

@@ -20,7 +20,7 @@ function errorOf(act: () => unknown): unknown {
   } catch (cause) {
     return cause
   }
-  throw new Error("nothing was refused")
+  throw new Error("nothing was rejected")
 }
 
 /** Statements that fail on a database with a table of several pages. */

@@ -190,7 +190,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     postgres().stop("immediate")
     const late = await rejectionOf(openAccount(on(store), "2", { name: "meanwhile" }))
     expect(late).toBe("unavailable store.database_unreachable")
-    // It serves its data, whose age it knows.
+    // It serves its data, which has an age.
     expect(names(store)).toEqual(["before"])
     expect(store.node?.unseen()).toBeGreaterThan(500)
     postgres().start()

@@ -27,7 +27,7 @@ function createSlowReactor(...ids: readonly string[]) {
       find: (_, now) => [...open].map((id) => ({ instance: "i1", id })).filter(() => now >= at),
       run: ({ id }) => {
         begun.push(id)
-        if (id === "broken") return Promise.reject(new Error("nobody expected it"))
+        if (id === "broken") return Promise.reject(new Error("unexpected failure"))
         return new Promise<void>((resolve) => {
           ends.set(id, () => {
             open.delete(id)
@@ -67,7 +67,7 @@ test("is reported and retried a minute later after an unexpected failure", async
     onDueFailed: (name, { id }, error) => told.push(`${name} ${id}: ${error}`),
   })
   await passTime(30_000)
-  expect([begun.length, told]).toEqual([1, ["later broken: nobody expected it"]])
+  expect([begun.length, told]).toEqual([1, ["later broken: unexpected failure"]])
   await passTime(60_000)
   expect(begun).toHaveLength(2)
 })
@@ -96,7 +96,7 @@ test("a permanent failure is retried a minute later on a ready server", async ()
   const { reactor, begun } = createSlowReactor("broken")
   const { heard, isReady } = runAsServer(reactor)
   await passTime(30_000)
-  expect([begun, heard]).toEqual([["broken"], ["broken: nobody expected it"]])
+  expect([begun, heard]).toEqual([["broken"], ["broken: unexpected failure"]])
   expect(isReady()).toBe(true)
   await passTime(60_000)
   expect(begun).toEqual(["broken", "broken"])

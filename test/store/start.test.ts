@@ -118,7 +118,7 @@ describe("a violation prevents the start:", () => {
     view<E>({
       name: "pot",
       tables: [],
-      // @ts-expect-error: there is no such event.
+      // @ts-expect-error: the event is unknown.
       on: { "pot.filed": () => undefined },
     })
   })

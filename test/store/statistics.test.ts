@@ -1,4 +1,4 @@
-// A table of one instance is long, which SQLite's planner must be told.
+// A table of one instance is long, which SQLite's planner must be able to see.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"

@@ -117,17 +117,17 @@ describe("a declaration", () => {
   })
 
   test("accepts only existing columns and values of their types", () => {
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     table("t", { id: text() }, { key: ["key"] })
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     table("t", { id: text() }, { key: ["id"], indexes: { name: ["name"] } })
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     bookTable.searchable({ columns: ["name"], owner: {}, key: "id", sort: "pages" })
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     bookTable.searchable({ columns: ["pages"], owner: { org: "owner" }, key: "id", sort: "pages" })
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     bookTable.select(["name"])
-    // @ts-expect-error: a state has no such value.
+    // @ts-expect-error: a state lacks the value.
     const state: Book["state"] = "lost"
     // @ts-expect-error: not null.
     const pages: Book["pages"] = null
@@ -189,11 +189,11 @@ describe("rows", () => {
   })
 
   test("have only the columns of their table", () => {
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     const insert = () => bookTable.insert(db(), { ...book, name: "b" })
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     const update = () => bookTable.update(db(), { id: "b1" }, { name: "b" })
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     const remove = () => bookTable.remove(db(), { "1=1; --": "b" })
     for (const refused of [insert, update, remove]) {
       expect(refused).toThrow(/unknown column (name|1=1; --) of table books/)
@@ -214,7 +214,7 @@ describe("rows", () => {
     expect(books()).toEqual([{ ...book, pages: 3, tags: ["blue"] }])
     bookTable.upsert(db(), { ...book, id: "b2" }, ["pages"])
     expect(books()).toHaveLength(2)
-    // @ts-expect-error: there is no such column.
+    // @ts-expect-error: the column is unknown.
     expect(() => bookTable.upsert(db(), book, ["name"])).toThrow("name")
   })
 })

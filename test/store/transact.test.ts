@@ -83,7 +83,7 @@ describe("a transaction", () => {
     expect(all.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"])
     found.length = 0
     await expect(begun("1", "mal")).rejects.toThrow("It exists.")
-    // Nobody reads before it is known.
+    // No one reads before the result is known.
     expect(found).toEqual(["absent", "open"])
     const tried = { ...world, store: world.store.rehearse() }
     await expect(begun("1", "mal", tried)).rejects.toThrow("It exists.")

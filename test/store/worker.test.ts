@@ -1,5 +1,5 @@
 // Processes that share one file, of which one writes: their view of each other's writes, and the
-// fate of a request when the writer dies.
+// fate of a request when the writer exits.
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { Fault } from "../../src/kernel/fault.ts"
 import { createDiskFault } from "../../src/store/disk-error.ts"

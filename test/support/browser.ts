@@ -50,7 +50,7 @@ function trackRequests(page: Page): void {
 /** Waits until a page of `openBrowser` has no pending requests, is rendered, and stays idle. */
 export async function waitUntilIdle(page: Page): Promise<void> {
   const asked = pendingRequests.get(page)
-  if (!asked) throw new Error("nobody has noted what the page asks for")
+  if (!asked) throw new Error("no request of the page is recorded")
   const what = () => `the answers to ${[...asked].map((request) => request.url()).join(", ")}`
   const isAtRest = async () => {
     if (asked.size > 0) return false

@@ -113,7 +113,7 @@ function createAttempt(page: CustomLoginPage, { state, request, finish }: Starte
     }
   }
   const must = () => {
-    if (!kept) throw new Error("nobody has proved anything yet")
+    if (!kept) throw new Error("no factor is verified yet")
     return kept
   }
   const own = async () => {

@@ -17,7 +17,7 @@ export type FakeDirectory = {
 
 export function openDirectory(users: Record<string, Entry>): FakeDirectory {
   const mustAnswer = () => {
-    if (directory.isDown) throw new Error("ldaps://ldap.example.com: nobody there")
+    if (directory.isDown) throw new Error("ldaps://ldap.example.com: connection failed")
   }
   const directory: FakeDirectory = {
     people: users,

@@ -82,7 +82,7 @@ function createAttempt(
   let loginName = ""
   const asks = () => {
     const found = stepByPath.find(([path]) => at.path.startsWith(path))
-    if (!found) throw new Error(`nobody knows the page ${at.path}`)
+    if (!found) throw new Error(`no step for the page ${at.path}`)
     return found[1]
   }
   const post = async (fields: Readonly<Record<string, string>>, on = at) => {

@@ -1,6 +1,6 @@
 import type { Outside } from "../../src/kernel/port/outbound.ts"
 
-const rejectUnreachable = () => Promise.reject(new Error("nobody answers"))
+const rejectUnreachable = () => Promise.reject(new Error("no response"))
 
 /** An outside without any reachable service. */
 export const unreachableOutside: Outside = {

@@ -12,7 +12,7 @@ function findReader(stack: string): string {
   return files.find((file) => file !== "test/support/policy-reads.ts") ?? ""
 }
 
-/** Storing, showing, copying and validating values has no effect by itself. */
+/** Storing, showing, copying and validating values has no effect of its own. */
 const isIgnored = (file: string): boolean =>
   /^src\/domain\/policy\/|\/binding\/|^src\/domain\/(history|transfer)\/|^test\//.test(file)
 

@@ -43,7 +43,7 @@ export type Postgres = {
 /** Commands wait for locks and server starts; this limit ends those that would wait forever. */
 const commandLimitMs = 60_000
 
-/** PostgreSQL refuses to run as root. */
+/** PostgreSQL does not run as root. */
 const nobody = 65_534
 
 /** Changes the owner of a copied directory to the user that PostgreSQL runs as. */

@@ -1,7 +1,7 @@
 import { expect } from "vitest"
 import { type browserOf, password, type VisitedPage } from "../oauth/provider.ts"
 
-/** Enters a password to set up a passkey if the policy lets passwords sign nobody in. */
+/** Enters a password to set up a passkey if the policy lets passwords sign no one in. */
 export async function setUpByPassword(
   browser: ReturnType<typeof browserOf>,
   path: string,

@@ -89,7 +89,7 @@ export type Tenant = TestEnvironment & {
 
 /**
  * Two organizations: org1 is the default and contains our own project; its manager owns it, and the
- * stranger owns org2. The owner owns the instance, and nobody has no role.
+ * stranger owns org2. The owner owns the instance, and `nobody` has no role.
  */
 export async function openTenant(instances: readonly string[] = ["i1"]): Promise<Tenant> {
   const environment = openTestEnvironment({ aggregates, views })

@@ -16,7 +16,7 @@ const appOf = (slow: SlowRequests): App => ({
     if (request.method === "POST") return new Response(await request.arrayBuffer())
     return new Response(peer())
   },
-  api: () => Promise.reject(new Error("nobody calls")),
+  api: () => Promise.reject(new Error("unexpected call")),
   guarded: (_, response) => response,
   grpcHost: () => "",
   condition: { isReady: () => true, clock: systemClock },

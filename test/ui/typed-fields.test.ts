@@ -97,9 +97,9 @@ test("an identity provider form has fields of its configuration", () => {
 test("an operation is called and read with fields of its messages", () => {
   const { getProviderByID } = AdminService.method
   const read: Operation<{ id: string }, { idp?: Provider | undefined }> = getProviderByID
-  // @ts-expect-error its request has no such field
+  // @ts-expect-error its request lacks the field
   const call: Operation<{ idpId: string }> = getProviderByID
-  // @ts-expect-error its response has no such field
+  // @ts-expect-error its response lacks the field
   const answer: Operation<{ id: string }, { provider?: Provider | undefined }> = getProviderByID
   expect([call, answer]).toEqual([read, read])
 })

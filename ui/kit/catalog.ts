@@ -87,7 +87,7 @@ export function findTextError(
     const rest = allowed
       ? `can contain only these placeholders: ${allowed}`
       : "can't contain placeholders"
-    return `has {$${unknown}}, which stands for nothing here; ${rest}`
+    return `has {$${unknown}}, which is not available here; ${rest}`
   }
   const sample = Object.fromEntries(
     values.map((name) => [name, numbers.includes(name) ? 3 : "text"]),

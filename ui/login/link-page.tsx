@@ -98,7 +98,7 @@ export type LinkPageProps = PageProps & {
   readonly form: Target
   readonly linked: Linked
   readonly problem?: LinkProblem | undefined
-  /** Where users without a valid code continue; absent if there is no such page. */
+  /** Where users without a valid code continue; absent if there is none. */
   readonly onwardHref?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
-/** Shown before setup: says where to find the setup link on the machine. */
+/** Shown before setup: explains where to find the setup link on the machine. */
 export function SetupLinkPage(props: PageProps) {
   const { t } = props
   return (

@@ -6,8 +6,8 @@ import { getterOf } from "../input/field.ts"
 export const versionField = "expected_version"
 
 /**
- * Returns a function that reads the field from a request; undefined if the message has no such
- * field.
+ * Returns a function that reads the field from a request; undefined if the message lacks
+ * the field.
  */
 export function expectedVersionReader({
   fields,

@@ -17,7 +17,7 @@ import { mediaTypeOf } from "../input/body.ts"
 import { decodeBinary, decodeJson } from "../input/decode.ts"
 import { detailMessages } from "./detail.ts"
 
-/** What the transport knows about the peer, passed through connect-es to the dispatcher. */
+/** The transport's information about the peer, passed through connect-es to the dispatcher. */
 export type Peer = {
   readonly address: string
   /** The requested host, if it is not sent as a header. */

@@ -52,7 +52,7 @@ function describeProblem(schema: DescMessage, text: string): string | undefined 
   try {
     json = JSON.parse(text)
   } catch {
-    // Locating the error takes longer than parsing, and nobody writes such large bodies by hand.
+    // Locating the error takes longer than parsing, and no one writes such large bodies by hand.
     if (text.length > partsMax) return "the body is not JSON"
     const { line, column } = syntaxErrorPosition(text)
     return `the body is not JSON: syntax error at line ${line}, column ${column}`

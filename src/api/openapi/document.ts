@@ -73,7 +73,7 @@ const Status = {
   type: "object",
   properties: {
     code: { type: "integer", format: "int32", description: "A gRPC status code." },
-    message: { type: "string", description: "What went wrong and how to fix it." },
+    message: { type: "string", description: "What failed and how to fix it." },
     details: {
       type: "array",
       items: {

@@ -250,7 +250,7 @@ export function formatBackupResult(
   return [
     `  Saved ${to}: ${size}, all events up to ${saved.position} (${saved.newest ?? "none"})`,
     encryption
-      ? "  The backup is encrypted: keep the passphrase or key, because nobody can read the " +
+      ? "  The backup is encrypted: keep the passphrase or key, because no one can read the " +
         "backup without it."
       : "  The backup is not encrypted: protect it like all personal data.",
     hasPart(saved, "master.key")

@@ -112,7 +112,7 @@ export function checkPort(flag: string, address: Address): Promise<Finding> {
 const unsynchronized = 5
 
 /**
- * Checks whether the clock is synchronized and whether it went back; times are in ms since the
+ * Checks whether the clock is synchronized and whether it was set back; times are in ms since the
  * epoch.
  */
 export async function checkClock(now: number, newest: number | null): Promise<Finding> {

@@ -40,11 +40,11 @@ export const flows: Readonly<
 export const flowTypes = [1, 2, 3, 4] as const satisfies readonly FlowType[]
 const triggerTypes = [1, 2, 3, 4, 5, 6] as const satisfies readonly Trigger[]
 
-/** Parses the ID of a flow, a number or a name. Throws if there is no such flow. */
+/** Parses the ID of a flow, a number or a name. Throws if the flow is unknown. */
 export const parseFlow = (id: string): FlowType =>
   parseNumberOrName(flowTypes, { id, kinds: flows, what: "flow" })
 
-/** Parses the ID of a trigger of a flow. Throws if the flow has no such trigger. */
+/** Parses the ID of a trigger of a flow. Throws if the flow lacks it. */
 export function parseTrigger(flow: FlowType, id: string): Trigger {
   const trigger = parseNumberOrName(triggerTypes, { id, kinds: triggers, what: "trigger" })
   if (flows[flow].triggers.includes(trigger)) return trigger

@@ -43,7 +43,7 @@ const absent: Action = {
   allowedToFail: false,
 }
 
-/** A script of an organisation. */
+/** A script of an organization. */
 export const action = aggregate<ActionEvent, Action>({
   stream: "action",
   revision: 3,

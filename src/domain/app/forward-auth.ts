@@ -44,7 +44,7 @@ export function validateAccessRules(rules: readonly AccessRule[]): void {
       throw ruleError("must have decoded, normalized paths such as /admin")
     }
     if (everybody && roles.length > 0)
-      throw ruleError("must be for everybody or for roles, not both")
+      throw ruleError("must be for everyone or for roles, not both")
     if (roles.length > rolesMax || roles.some((key) => key === "" || key.length > textMax)) {
       throw ruleError(`must contain at most ${rolesMax} role keys for each rule`)
     }

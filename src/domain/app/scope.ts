@@ -75,7 +75,7 @@ export type DefinedScope = ApiScope & { readonly api: ApiApp }
 
 /**
  * The scopes that the APIs of an audience define, by scope. An audience names an API by its client
- * ID or a resource URI; a project ID stands for all its APIs unless the audience also names one of
+ * ID or a resource URI; a project ID means all its APIs unless the audience also names one of
  * them.
  */
 export function scopesFor(

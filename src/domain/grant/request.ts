@@ -46,7 +46,7 @@ export type AuthorizationRequest = {
   readonly needsFactor?: boolean
   /** RFC 9449 §10: thumbprint of the key that the code is bound to. */
   readonly dpopJkt?: string
-  /** The organization whose users alone can sign in; "" if there is no such organization. */
+  /** The organization whose users alone can sign in; "" if users of all organizations can. */
   readonly home?: string
   /** The device that the response is for, if there is no redirect URI. */
   readonly device?: { readonly id: string; readonly userCode: string }

@@ -5,7 +5,7 @@ import { validateDirectory } from "./check-directory.ts"
 import { invalidFieldError, validateShortText } from "./field.ts"
 import type { IdpConfig, Options, Settings } from "./model.ts"
 
-/** Rejects settings that nobody could sign in with, and names what is expected. */
+/** Rejects settings that no one could sign in with, and names what is expected. */
 export function validateIdp({ name, settings, options }: IdpConfig): void {
   validateShortText("name", name)
   validateKindOptions(settings, options)

@@ -336,7 +336,7 @@ const cachedIdps = cacheQuery(() => new Map<string, OwnedIdp>(), [idps.stream])
 const cachedIdpsMax = 500
 
 /**
- * The authority that user IDs of a provider belong to, or undefined if there is no such provider.
+ * The authority that user IDs of a provider belong to, or undefined if it does not exist.
  * Links are bound to it: otherwise an administrator could reconfigure the provider and have linked
  * users signed in by a service of their own.
  */

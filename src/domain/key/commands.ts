@@ -112,7 +112,7 @@ export const findActiveKeyId = (
 
 /**
  * Removes a key, so that its signatures are no longer valid, and erases its private key. Rejects
- * the active key. Returns undefined if there is no such key.
+ * the active key. Returns undefined if it does not exist.
  */
 export async function deleteWebKey(cx: Cx, id: string): Promise<Receipt | undefined> {
   const step: TransactionResult<boolean> = await cx.store.transact(cx, (tx) => removeWebKey(tx, id))

@@ -188,7 +188,7 @@ const stepsAhead = 3
 /**
  * Whether a code can't be accepted because its time step or a later one was used. Steps too far in
  * the future were recorded by a clock that has been corrected since and are ignored; otherwise
- * nobody could sign in until then. Steps of other secrets are ignored too.
+ * no one could sign in until then. Steps of other secrets are ignored too.
  */
 export function isStepUsed(
   tx: Transaction,

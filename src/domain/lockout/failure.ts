@@ -52,7 +52,7 @@ const failedTable = table(
      */
     known: nullable(bool()),
     failed: text<FailedCheck>(),
-    /** Stays set even after the row of the event is gone, because the event still has a sender. */
+    /** Stays set after the row of the event is deleted, because the event still has a sender. */
     has_sender: bool(),
     /** Empty if unknown. */
     address: text(),

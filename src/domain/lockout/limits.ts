@@ -130,7 +130,7 @@ export function lockThreshold(tx: Transaction, userId: string, { max }: LockingL
 
 /**
  * Whether this number of failures locks a user. The last instance administrator is throttled but
- * never locked, because any stranger could cause that and nobody could undo it.
+ * never locked, because any stranger could cause that and no one could undo it.
  */
 export const shouldLock = (tx: Transaction, userId: string, limit: LockingLimit, count: number) => {
   const max = lockThreshold(tx, userId, limit)

@@ -94,8 +94,8 @@ export async function updateRole(cx: Cx, input: UpdateRoleInput): Promise<number
 }
 
 /**
- * Removes a role that is not assigned to any user. Returns the time, ms UTC; undefined if there was
- * no such role.
+ * Removes a role that is not assigned to any user. Returns the time, ms UTC; undefined if the role
+ * does not exist.
  */
 export async function removeRole(cx: Cx, key: string): Promise<number | undefined> {
   if (Object.hasOwn(builtIn, key)) throw builtInRoleError()

@@ -6,7 +6,7 @@ import { type Cause, isLimitReached, message, messageCount } from "./model.ts"
 /**
  * Adds a message to a user to the outbox within a step, once per ID. Above the hourly limit of an
  * address, the message is stored but not sent automatically. Does nothing if the user was deleted
- * or has no such address.
+ * or lacks the address.
  */
 export function addMessage(
   tx: Transaction,

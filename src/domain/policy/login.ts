@@ -102,7 +102,7 @@ const union = <T>(one: readonly T[], other: readonly T[]): readonly T[] => [
 ]
 
 /**
- * Rejects values with which nobody could sign in, including the administrator who would revert
+ * Rejects values with which no one could sign in, including the administrator who would revert
  * them.
  */
 function requireSignInPossible(values: Login): void {
@@ -110,7 +110,7 @@ function requireSignInPossible(values: Login): void {
     throw fieldError(
       "policy.no_way_in",
       "allow_username_password",
-      "must be enabled while passwordless_type is off, otherwise nobody could sign in",
+      "must be enabled while passwordless_type is off, otherwise no one could sign in",
     )
   }
   const forced = values.forceMfa || values.forceMfaLocalOnly || values.forceMfaManagers

@@ -66,7 +66,7 @@ async function updateGrantWith(
   return { changeDate: toTimestamp(step.receipt(projectGrant, step.value).changed) }
 }
 
-/** The response has no date if there was no such grant. */
+/** The response has no date if the grant did not exist. */
 async function removeFromRequest(cx: Cx, reference: DeleteProjectGrantRequest) {
   const { projectId, grantedOrganizationId: orgId } = reference
   const step = await cx.store.transact(cx, (tx) => {

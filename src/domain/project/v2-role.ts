@@ -34,7 +34,7 @@ export const v2role = bindHandlers<Cx>()(ProjectService, {
   listProjectRoles: (req, cx) => listRoles(cx, req),
 })
 
-/** The response has no date if there was no such role. */
+/** The response has no date if the role did not exist. */
 async function removeRoleFromRequest(cx: Cx, { projectId, roleKey }: RemoveProjectRoleRequest) {
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(project, projectId)

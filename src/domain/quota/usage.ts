@@ -49,7 +49,7 @@ export async function countRequest(cx: Cx): Promise<void> {
   const currentQuota = quotaOf(cx)
   const now = cx.clock.now()
   if (!currentQuota || now < currentQuota.from) return
-  // Of several processes that share a file, one counts for all.
+  // Of several processes that share a file, one counts the calls of all.
   if (cx.store.worker) return cx.store.worker.writer.count(cx.instance)
   const counter = counters(cx)
   const { period, begins, ends } = periodOf(currentQuota, now)

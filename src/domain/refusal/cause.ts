@@ -1,5 +1,5 @@
 /**
- * Likely causes of a refused request. The key identifies translations; `{$subject}` is replaced
+ * Likely causes of a rejected request. The key identifies translations; `{$subject}` is replaced
  * with the subject of the finding.
  */
 export const causes = {

@@ -3,7 +3,7 @@ import { type Cx, paginate, type Store } from "../../store/index.ts"
 import { app, findClient, findReferencedApplication } from "../app/index.ts"
 import type { Finding } from "./finding.ts"
 
-/** A refused request of an application, with the reasons. */
+/** A rejected request of an application, with the reasons. */
 export type Refusal = {
   /** Identifies the request; also in the response and the log. */
   readonly requestId: string
@@ -21,7 +21,7 @@ export type Refusal = {
   readonly findings: readonly Finding[]
 }
 
-/** `sequence` numbers the refusals of an instance. */
+/** `sequence` numbers the rejected requests of an instance. */
 type StoredRefusal = Refusal & { readonly sequence: number }
 
 const refusalsByStore = new WeakMap<Store, Map<string, StoredRefusal[]>>()
@@ -32,8 +32,8 @@ const textMax = 500
 const listMax = 20
 
 /**
- * Records a refusal in memory, for current troubleshooting. Strangers can cause refusals, so their
- * number and size are limited and nothing is stored on disk.
+ * Records a rejected request in memory, for current troubleshooting. Anyone can cause one, so
+ * their number and size are limited and nothing is stored on disk.
  */
 export function storeRefusal(cx: Cx, refusal: Omit<Refusal, "requestId" | "time">): Refusal {
   const byInstance = refusalsByStore.get(cx.store) ?? new Map<string, StoredRefusal[]>()
@@ -87,7 +87,7 @@ const maskSecrets = (text: string): string =>
 const replaceControlCharacters = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}")
 
-/** A refusal with the application of its client. */
+/** A rejected request with the application of its client. */
 export type RefusalWithApplication = StoredRefusal & {
   readonly application: { readonly id: string; readonly name: string } | undefined
 }
@@ -95,12 +95,12 @@ export type RefusalWithApplication = StoredRefusal & {
 type SearchOptions = { readonly requestId: string; readonly appId: string; readonly page: Page }
 
 /**
- * Refusals of applications in the caller's scope, newest first. Those of unknown clients are
- * visible only to callers who can see the whole instance.
+ * Rejected requests of applications in the caller's scope, newest first. Those of unknown clients
+ * are visible only to callers who can see the whole instance.
  */
 export function searchRefusals(cx: Cx, { requestId, appId, page }: SearchOptions) {
   const { scope } = cx
-  if (!scope) throw new Error("searching refusals requires the scope of the caller")
+  if (!scope) throw new Error("searching rejected requests requires the scope of the caller")
   const all = refusalsByStore.get(cx.store)?.get(cx.instance) ?? []
   const seen = all.flatMap((refusal): readonly RefusalWithApplication[] => {
     const id = refusal.appId ?? findClient(cx, refusal.clientId)?.appId

@@ -31,7 +31,7 @@ type RegistrationTerms = {
   readonly orgId: string
   /** When the code expires, ms UTC. */
   readonly expires: number
-  /** The user who already has the address; empty if nobody has. */
+  /** The user who already has the address; empty if no one has. */
   readonly accountId: string
   /** The sign-in it was requested in; empty if none. */
   readonly requestId: string
@@ -114,7 +114,7 @@ export type RegistrationInput = Pick<RegistrationTerms, "orgId" | "requestId" | 
 
 /**
  * Stores a requested registration and sends the code. If the address already has an account, only
- * the email says so: the work and the response are the same. After too many requests for an
+ * the email mentions it: the work and the response are the same. After too many requests for an
  * address, no email is sent for an hour. The stream belongs to the instance, because an
  * organization could learn from it who has an account.
  */

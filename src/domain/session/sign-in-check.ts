@@ -4,7 +4,7 @@ import { org } from "../org/index.ts"
 import { login, passwordAge, policyFor } from "../policy/index.ts"
 import { hasPasskey, type Password, user } from "../user-model/index.ts"
 
-/** Why a user who knows the password can't sign in. */
+/** Why a user with the correct password can't sign in. */
 export type SignInObstacle =
   | "wrong"
   | "locked"

@@ -156,7 +156,7 @@ export async function approveSignUp(cx: Cx, id: string): Promise<Receipt> {
   return step.receipt(signUpRequest, id)
 }
 
-/** Refuses a sign-up. Rejects a request that is decided or expired. */
+/** Declines a sign-up. Rejects a request that is decided or expired. */
 export async function refuseSignUp(cx: Cx, id: string): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) =>
     endWithDecision(tx, id, "sign_up_request.refused"),
@@ -225,7 +225,7 @@ const accountExistsError = () =>
   new Fault(
     "already_exists",
     "sign_up_request.account_exists",
-    "a user already has this email address; refuse the request",
+    "a user already has this email address; reject the request",
   )
 
 const registrationClosedError = () =>
@@ -239,6 +239,6 @@ const tooManyError = () =>
   new Fault(
     "resource_exhausted",
     "sign_up_request.too_many",
-    `the organization has ${pendingMax} sign-ups waiting for approval; approve or refuse ` +
+    `the organization has ${pendingMax} sign-ups waiting for approval; approve or reject ` +
       "some of them first",
   )

@@ -150,7 +150,7 @@ function validateEndpoint(cx: Cx, endpoint: string): void {
 }
 
 /**
- * RFC 1034 §3.1: a trailing dot does not change a host name. A call of this server by itself would
+ * RFC 1034 §3.1: a trailing dot does not change a host name. A call of this server to itself would
  * loop.
  */
 export const isOwnHost = (cx: Cx, { hostname }: URL): boolean => isKnownHost(cx, hostname)

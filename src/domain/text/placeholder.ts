@@ -12,7 +12,7 @@ export function validatePlaceholders(key: string, text: string, known: readonly 
   throw new Fault(
     "invalid_argument",
     "text.placeholder_unknown",
-    `${key} has ${JSON.stringify(stray)}, which stands for nothing here; ${
+    `${key} has ${JSON.stringify(stray)}, which is not available here; ${
       allowedList ? `available placeholders are ${allowedList}` : "the text has no placeholders"
     }`,
   )

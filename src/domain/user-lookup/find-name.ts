@@ -104,7 +104,7 @@ function findContactHolder(cx: Cx, text: string): string | undefined {
 
 /**
  * Earlier versions treated two spellings of an address as different. If two users verified one
- * spelling each, the one with the typed spelling as name keeps signing in with it. Nobody else can
+ * spelling each, the one with the typed spelling as name keeps signing in with it. No one else can
  * redirect a name to another user.
  */
 function findByExactSpelling(cx: Cx, typed: string, storedAddress: string): string | undefined {

@@ -5,7 +5,7 @@ export type Origin = {
   /** Empty if only authors of the providers can have created it. */
   readonly by: string
   readonly at: number
-  /** Whether the user or nobody created it while `by` could sign in as the user. */
+  /** Whether the user or no one created it while `by` could sign in as the user. */
   readonly isInherited?: boolean
   /** Other users who could sign in as the user when it was created. */
   readonly others?: readonly string[]
@@ -31,7 +31,7 @@ export type CredentialKind = (typeof credentialKinds)[number]
 
 type CreationEvent = { readonly id: string; readonly editor: Editor; readonly time: number }
 
-/** The creator of a credential in an event; undefined for the user, and if nobody was signed in. */
+/** The creator of a credential in an event; undefined for the user, and if no one was signed in. */
 export const findOrigin = ({
   id,
   editor: { user: by },
@@ -150,7 +150,7 @@ type CodeDelivery = {
 
 /**
  * Who can read a code: the caller it was returned to, the owner of the page in its link, and
- * whoever set the address. The link can be that of the previous code.
+ * the caller that set the address. The link can be that of the previous code.
  */
 export function codeOrigin(
   state: WithOrigins,
@@ -194,7 +194,7 @@ export const credentialKindOf = (kind: "passkey" | "u2f"): CredentialKind =>
 export type PasswordProof = "code" | "invitation" | "current"
 
 /**
- * Who can have set a password: those who could read the code, or knew the current password. Without
+ * Who can have set a password: those who could read the code, or had the current password. Without
  * a proof, everyone who could sign in as the user.
  */
 export function passwordOrigin(

@@ -36,7 +36,7 @@ export type JwtFormat = {
 export type LoginNames = {
   readonly userName: string
   readonly loginNames: readonly string[]
-  /** Previous names after a rename, which nobody else can get. */
+  /** Previous names after a rename, which no one else can get. */
   readonly reservedNames?: readonly string[]
 }
 

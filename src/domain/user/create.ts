@@ -105,7 +105,7 @@ export function importUser(tx: Transaction, id: string, input: NewUser): void {
 
 /**
  * The ID and user name of the service account that the server acts as. Skips numbers whose user was
- * removed, or whose name is taken by a user or client, so that nobody can block the server by
+ * removed, or whose name is taken by a user or client, so that no one can block the server by
  * taking names.
  */
 export function findFreeOwnUserId(tx: DecisionContext, orgId: string): string {

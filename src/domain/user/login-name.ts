@@ -13,7 +13,7 @@ export const loginClaim = "login_name"
 /** A previous name after a rename: applications may still identify the user by it. */
 const reservedClaim = "reserved_login_name"
 
-/** Limit per user, so that nobody can reserve names at will. */
+/** Limit per user, so that no one can reserve names at will. */
 const reservedNamesMax = 10
 
 const nameTakenClaim = {

@@ -7,7 +7,7 @@ import type { Cx } from "../../store/index.ts"
 type LabelingRequest = ApplicationReference & Pick<AuthorizationRequest, "home">
 
 /**
- * The organization whose branding a request always has, whoever signs in: the only organization
+ * The organization whose branding a request always has, for every user: the only organization
  * whose users can sign in, or the one that owns the project, if the project enforces it. Does not
  * apply to messages: administrators who edit message texts could otherwise have codes of other
  * users sent to themselves.

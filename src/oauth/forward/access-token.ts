@@ -92,7 +92,7 @@ function findRejectionReason(
 
 /**
  * Whether the audience contains the client ID, or the resource URI of an API in the same project
- * (RFC 8707 §2) that equals the request's URL or is above it. The project alone stands for all its
+ * (RFC 8707 §2) that equals the request's URL or is above it. The project alone means all its
  * applications and is not sufficient.
  */
 const isInAudience = (

@@ -232,7 +232,7 @@ async function respondToBrowser(
   return startAuthorization(cx, proxied, request.headers.get("cookie"), { target })
 }
 
-/** RFC 6750 §3: a response without a token says whether an access token is accepted. */
+/** RFC 6750 §3: a response without a token states whether an access token is accepted. */
 function anonymousResponse(proxied: ProxiedRequest): Response {
   const answer = textResponse(401, "Sign in first.")
   if (acceptTokens(rulesOf(proxied))) {

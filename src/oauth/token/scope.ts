@@ -149,7 +149,7 @@ export function orgRestriction(cx: Cx, scopes: readonly string[]): string | unde
 
 /**
  * Whether the scopes are those of a plain OAuth 2.0 request: without openid, by a client that can
- * omit it. A service account is no such client.
+ * omit it. A service account is not such a client.
  */
 export const isPlain = (scopes: readonly string[], app: OidcApp | ApiApp | undefined): boolean =>
   app !== undefined && !scopes.includes("openid") && acceptsPlainOauth(app)

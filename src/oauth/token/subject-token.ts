@@ -48,8 +48,8 @@ function readIdToken(cx: Cx, token: string): SubjectToken | TokenProblem {
   // It depends on the session, which continues when the user withdraws the client's access.
   if (Number(iat) * 1000 <= withdrawnAt(cx, userId, client?.appId ?? "")) return "token.ended"
   const audiences = Array.isArray(aud) ? aud.map(String) : [String(aud)]
-  // The access token contains the project of the sign-in; the ID token contains it only if it says
-  // so.
+  // The access token contains the project of the sign-in; the ID token contains it only on
+  // request.
   const isAlone = client && audiences.length === 1 && audiences[0] === clientId
   const audience = isAlone
     ? [clientId, ...projectsAsAudience(cx, [client.state.projectId])]

@@ -22,7 +22,7 @@ import { openMessage } from "../request/receive.ts"
 import type { Endpoint, EndpointContext } from "./endpoint.ts"
 import { parseForm } from "./form.ts"
 
-/** SAML Profiles §4.4: single logout, whoever starts it. */
+/** SAML Profiles §4.4: single logout, started by either side. */
 export const slo: Endpoint = {
   methods: ["GET", "POST"],
   handle: async (context) => {

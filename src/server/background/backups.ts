@@ -96,7 +96,7 @@ export const backupInProcess =
     void stopping.then(() => child.kill("SIGTERM"))
     const output = (await new Response(child.stderr).text()).trim().slice(0, 500)
     if ((await child.exited) !== 0) throw new Error(output || "the backup process was terminated")
-    if (output !== "") log.warning("a backup was created, but {said}", { said: output })
+    if (output !== "") log.warning("a backup was created, with a warning: {output}", { output })
   }
 
 const flag = (name: string, value: string | undefined): readonly string[] =>

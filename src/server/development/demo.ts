@@ -77,7 +77,7 @@ async function exchangeCode(
 }
 
 /**
- * An ordinary OpenID Connect client: it uses a library over HTTP and knows only the URL of the
+ * An ordinary OpenID Connect client: it uses a library over HTTP and has only the URL of the
  * server.
  */
 export function createDemo(issuer: string, clientId: string) {

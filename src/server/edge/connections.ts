@@ -67,7 +67,7 @@ type ClosedConnections = { readonly network: string; readonly held: number; read
 /**
  * Closes the connections of an address above its share. If nearly all descriptors are used, also
  * closes connections of the addresses with the most, until there is room. The runtime accepts
- * connections by itself: without free descriptors it retries endlessly, and nobody can connect.
+ * connections on its own: without free descriptors it retries endlessly, and no one can connect.
  */
 export async function closeExcess(
   sockets: Sockets,

@@ -200,10 +200,10 @@ async function renew(
     { now: clock.now(), random },
   )
   certificateStore.write({ ...content, failures: [...failures, failure] })
-  const { said: messageValue, next } = failure
-  log.error("{host} could not be renewed: {said}; next attempt at {next}", {
+  const { said: cause, next } = failure
+  log.error("{host} could not be renewed: {cause}; next attempt at {next}", {
     host,
-    said: messageValue,
+    cause,
     next: new Date(next).toISOString(),
   })
 }

@@ -108,7 +108,7 @@ const waitMsMax = 4000
 const unavailableWaitMs = 100
 
 /**
- * Resolves when this node has all events that the log had at the time of the call, so that it knows
+ * Resolves when this node has all events that the log had at the time of the call, so that it has
  * everything that other nodes returned or revoked. Every response waits for it; concurrent calls
  * share one query. Throws if the log can't be queried.
  */

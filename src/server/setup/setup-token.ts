@@ -76,7 +76,7 @@ export const createWorkerSetupAccess = (
 ): SetupAccess => ({
   isOpen: () => instanceIds(store).length === 0,
   matches: (secret) => request<boolean>("setupMatches", secret),
-  // The writer also closes the setup by itself; a stopped process needs no notice.
+  // The writer also closes the setup on its own; a stopped process needs no notice.
   close: () => void request("setupDone").catch(() => undefined),
 })
 

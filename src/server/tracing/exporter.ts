@@ -22,7 +22,7 @@ export type TraceReceiver = {
  * Sends spans with OTLP/HTTP and protobuf (https://opentelemetry.io/docs/specs/otlp). Spans that
  * can't be delivered are dropped, so that traces never delay requests or use memory.
  * The encoding is OpenTelemetry's. `@opentelemetry/exporter-trace-otlp-proto` 0.301.1, which also
- * sends, fails test/acceptance/traces.test.ts: it retries a refused connection for 7 seconds, so a
+ * sends, fails test/acceptance/traces.test.ts: it retries a failed connection for 7 seconds, so a
  * server stops before it logs the loss. It also reads the environment itself, and sends
  * OTEL_EXPORTER_OTLP_HEADERS in addition to the trace headers that replace them.
  */

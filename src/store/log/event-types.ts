@@ -11,7 +11,7 @@ import type { EventRow, Names } from "./row.ts"
 export type EventTypes = {
   readonly note: (row: Pick<EventRow, "stream" | "type" | "revision" | "position">) => void
   readonly keep: () => void
-  /** The number of records that are not kept yet; `forget` goes back to it. */
+  /** The number of records that are not kept yet; `forget` returns to it. */
   readonly mark: () => number
   readonly forget: (mark: number) => void
 }

@@ -167,7 +167,7 @@ export type Names = {
   /** The code of a name, if it has one. */
   readonly findCode: (name: string) => number | undefined
   readonly keep: () => void
-  /** The number of codes that are not kept yet; `forget` goes back to it. */
+  /** The number of codes that are not kept yet; `forget` returns to it. */
   readonly mark: () => number
   readonly forget: (mark: number) => void
   /** Reads codes that other processes have added. */

@@ -64,7 +64,7 @@ BEGIN
   ) c;
   -- What comes after a change that is not here yet may need it.
   IF many = in_limit THEN upto := last_position;
-  -- Numbers of claims that are gone, or were taken again, are nobody's.
+  -- Numbers of claims that were released, or taken again, have no owner.
   ELSIF upto = head THEN last_number := head_number; END IF;
   SELECT json_agg(json_build_array(position, instance, stream, id, version, type, revision, data,
     private, time, editor_user, editor_client, owner, correlation, erase) ORDER BY position)
@@ -81,7 +81,7 @@ DECLARE
   head latchkey.log;
   its_epoch integer;
 BEGIN
-  -- What is answered must be on disk, whatever the database was told.
+  -- A confirmed append must be on disk, whatever the database's configuration.
   IF current_setting('synchronous_commit') = 'off' THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;

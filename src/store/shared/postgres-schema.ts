@@ -18,7 +18,7 @@ export const oldestServer = 140_000
  * and an append locks it until its transaction ends: positions have no gaps and follow the order of
  * commits, and no reader sees a position before earlier ones.
  * Other changes have a number, in the same order: claims and blobs next to their content, and
- * removals in `change`. A number does not reveal what it stood for.
+ * removals in `change`. A number does not reveal what it replaces.
  * Changes are removed once every node has them, up to `trimmed`; a new node needs none.
  * A node has one row, by its part of the IDs. `run` is its current process, so that one that was
  * considered dead can no longer write; `batch` is its last batch with the result, so that a

@@ -101,7 +101,7 @@ const reportFaultsTo =
   (writer: Writer, file: string): Store["faultOf"] =>
   (cause) => {
     const fault = cause instanceof Fault ? cause : toDiskFault(cause, file)
-    // Nothing waits for it, and this process ends if the writer is gone.
+    // Nothing waits for it, and this process ends when the writer ends.
     if (fault && classifyDiskFailure(fault, file)) writer.trouble(fault).catch(() => undefined)
     return fault
   }
@@ -121,7 +121,7 @@ function createReadViews(database: Database, declaredViews: readonly View[]) {
       rebuilt: () => Promise.resolve(),
       again: (name) => {
         if (!looks.names.includes(name)) return false
-        // Nothing waits for it, and this process ends if the writer is gone.
+        // Nothing waits for it, and this process ends when the writer ends.
         writer.rebuild(name).catch(() => undefined)
         return true
       },

@@ -87,7 +87,7 @@ test("a large backup is uploaded in parts, few of which are in memory", async ()
 test.each([
   ["another secret", { "--s3-secret-file": "wrong" }, "the storage rejected the key"],
   ["another key", { "--s3-key-id": "AKIDOTHER" }, "the storage rejected the key"],
-  ["nobody there", { "--s3-endpoint": "http://127.0.0.1:9" }, "no response; check s3_endpoint"],
+  ["no server", { "--s3-endpoint": "http://127.0.0.1:9" }, "no response; check s3_endpoint"],
 ])("%s is reported in plain language", async (_, wrong, said) => {
   const file = join(backupFixture.folder, "wrong")
   writeFileSync(file, "not-the-secret")

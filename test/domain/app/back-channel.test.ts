@@ -52,7 +52,7 @@ async function isShownAllowed(id = applicationId): Promise<boolean> {
 /** Whether sign-out notices may be sent into a private network. */
 function isAllowed(): boolean {
   const state = estate.store.state(estate.cx(), app, applicationId)
-  if (!("oidc" in state)) throw new Error("the application is gone")
+  if (!("oidc" in state)) throw new Error("the application is deleted")
   return isPrivateNetworkAllowed(estate.cx(), state.oidc)
 }
 

@@ -65,7 +65,7 @@ describe.each(["oidc", "api"])("%s", (kind) => {
     )
     expect(applicationType.value).toMatchObject({ clientId: "Shop.web_1", clientSecret: "" })
     const client = findClient(estate.cx(), "Shop.web_1")
-    if (!client) throw new Error("no such client")
+    if (!client) throw new Error("client not found")
     expect(isValidSecret(estate.cx(), client.appId, { ...client, secret })).toBe(true)
     expect(JSON.stringify(await estate.store.log.read(0, 1000))).not.toContain(secret)
   })

@@ -156,7 +156,7 @@ test("a run that stops after any write is completed by the next", async () => {
   }
 })
 
-/** A call whose process dies before its n-th write. */
+/** A call whose process is killed before its n-th write. */
 function failAfterWrites(whole: Cx, allowed: number): Cx {
   let left = allowed
   const transact: Cx["store"]["transact"] = (call, decide) => {

@@ -69,7 +69,7 @@ describe.each(Object.keys(removals))("%s", (way) => {
     await removeOwner("deactivateOrganization", "third")
     await removeOwner("deactivateUser", "owner")
     await expect(removeOwner(way, "stranger")).rejects.toMatchObject({ id: "instance.last_owner" })
-    // An owner who can sign in again counts again.
+    // An owner who can sign in again is included again.
     await estate.as("stranger", "activateOrganization", { organizationId: "org3" })
     await removeOwner(way, "stranger")
   })

@@ -1,4 +1,4 @@
-// Nobody can act on users with more permissions: for every operation with a rank.
+// No one can act on users with more permissions: for every operation with a rank.
 import { type DescMethod, fromJson, getOption, type Message, toJson } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { authorize } from "../../../src/api/access.ts"

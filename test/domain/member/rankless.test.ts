@@ -84,7 +84,7 @@ const instanceState = () => cx().store.state(cx(), instance, cx().instance)
 /** The stored state that lets an owner sign in. */
 function ownerState() {
   const state = cx().store.state(cx(), user, owner)
-  if (!("kind" in state) || state.kind !== "human") throw new Error("the owner is gone")
+  if (!("kind" in state) || state.kind !== "human") throw new Error("the owner is deleted")
   const { loginNames, status, email, phone, password, links = [] } = state
   return { loginNames, status, email, phone, password, links }
 }

@@ -40,7 +40,7 @@ const onLevel = { level: "instance" } as const
 const grantRoles = (userId: string, target: Target, ...roles: string[]) =>
   estate.step((tx) => addMember(tx, { userId, target, roles }))
 
-/** Somebody new of an organization. */
+/** A new user of an organization. */
 const addNewUser = (id: string, orgId: string) =>
   estate.step((tx) => addUser(tx, id, humanInput(id, orgId)))
 

@@ -131,7 +131,7 @@ const serverDown: DeliveryResult = {
   lasting: false,
   concerns: "provider",
   steps: [],
-  reason: "nobody answers",
+  reason: "no response",
 }
 
 test("an attempt that the circuit breaker rejects does not count for the message", async () => {
@@ -145,7 +145,7 @@ test("an attempt that the circuit breaker rejects does not count for the message
   await drain(reactors)
   expect(server.count("late")).toBe(0)
   expect(await messageTo("late")).toMatchObject({ status: "queued", tries: 0 })
-  expect((await messageTo("late"))?.error).toContain("nobody answers")
+  expect((await messageTo("late"))?.error).toContain("no response")
   isDown = false
   await passTime(35_000)
   expect(await messageTo("late")).toMatchObject({ status: "sent" })

@@ -144,7 +144,7 @@ test("a permanent rejection is a failure with its reason", async () => {
 
 test("a server that is down for an hour loses only expired messages", async () => {
   await activateServer()
-  const { mail } = serverAnswering(new Error("nobody answers"))
+  const { mail } = serverAnswering(new Error("no response"))
   const reactors = startReactors({ mail })
   await addEva()
   await callAsOwner("createInviteCode", { userId: "eva" })

@@ -256,7 +256,7 @@ describe("a domain that must be verified", () => {
   })
 
   test.each<[string, number, (token: string) => Partial<Outside>]>([
-    ["nobody answers", 2, () => ({})],
+    ["no response", 2, () => ({})],
     ["no record", 2, () => ({ txtRecords: async () => [] })],
     ["a record that has more", 2, (token) => ({ txtRecords: async () => [`x${token}`] })],
     ["a page where a record is asked for", 2, (token) => httpAnswer(200, token)],

@@ -174,7 +174,7 @@ describe("an organization's password policy that allows one character", () => {
         roles: ["IAM_OWNER"],
       }),
     )
-    // The last editor is the author, whoever created it.
+    // The last editor is the author, not the creator.
     await addPolicy(callBy("owner"), "org1", {
       policy: passwordComplexity,
       apply: () => ({ minLength: 9 }),

@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-/** Without it nobody could sign in. */
+/** Without it no one could sign in. */
 const passwordLogin = { allowUsernamePassword: true }
 
 const inOrg = { case: "orgId", value: "org1" } as const

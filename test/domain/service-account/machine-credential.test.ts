@@ -262,7 +262,7 @@ describe("keys in v1", () => {
   })
 })
 
-/** All operations that gives somebody a way to act as a service account. */
+/** All operations that let someone act as a service account. */
 const credentialOperations: readonly (readonly [string, typeof v1, object])[] = [
   ["addSecret", v2, {}],
   ["addPersonalAccessToken", v2, {}],

@@ -47,7 +47,7 @@ describe("before an operation", () => {
     const username = newUsername()
     await stage.make("user/CreateUser", createUserRequest(username))
     const [told] = stage.receiver.received
-    if (!told) throw new Error("nobody was told")
+    if (!told) throw new Error("no target was called")
     expect(isSigned(told, signingKey)).toBe(true)
     expect(isSigned({ ...told, body: `${told.body} ` }, signingKey)).toBe(false)
     expect(told.headers["content-type"]).toBe("application/json")

@@ -20,7 +20,7 @@ const callTarget = async () => {
   stage.receiver.received.length = 0
   expect((await stage.ask("project/ListProjects")).status).toBe(200)
   const [told] = stage.receiver.received
-  if (!told) throw new Error("nobody was told")
+  if (!told) throw new Error("no target was called")
   return told
 }
 const allRequests = { request: { all: true } }

@@ -69,7 +69,7 @@ test("each kind of record requires its own permission", async () => {
     "user.read",
     "user.credential.write",
     "org.member.write",
-    // Who says names for all of an organization's people has more than its policies.
+    // A caller who can set names for all users of an organization has more than its policies.
     "policy.write",
   ]
   const more = await (await narrow("MORE", "iam.write", ...some))(data)

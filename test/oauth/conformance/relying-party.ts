@@ -65,7 +65,7 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
       ...changes,
     })
 
-  /** Goes to the provider, signs in if a password is required, and reads the response. */
+  /** Visits the provider, signs in if a password is required, and reads the response. */
   const signIn = async (
     changes: Changes = {},
     browser: Browser = browserOf(provider),

@@ -27,7 +27,7 @@ export type Cluster = {
   readonly mails: TestMailServer
   /** The current primary. */
   readonly postgres: () => Postgres
-  /** Connects all links to the next one; the previous one is gone. */
+  /** Connects all links to the next one; the previous one has stopped. */
   readonly moveTo: (next: Postgres) => void
   /** The rows that the primary returns for a statement. */
   readonly sql: <Row>(statement: string) => Promise<readonly Row[]>

@@ -9,7 +9,7 @@ export const messageRows: readonly Row[] = [
     call: `${service}/ListMessages`,
     body: { userId: "$user", status: "MESSAGE_STATUS_FAILED" },
     given: [[`${service}/ListMessages`, { userId: "$message" }]],
-    expect: { messages: [{ id: "$message", kind: "password_change", error: "nobody answers" }] },
+    expect: { messages: [{ id: "$message", kind: "password_change", error: "no response" }] },
   },
   {
     call: `${service}/ListMessages`,

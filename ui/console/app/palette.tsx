@@ -135,7 +135,7 @@ function useSearchHits(text: string) {
         enabled,
       },
       {
-        // Users receive the ID of their refused request, which administrators can paste here.
+        // Users receive the ID of their rejected request, which administrators can paste here.
         ...createQueryOptions(
           DiagnosisService.method.listRefusedRequests,
           { requestId: text },

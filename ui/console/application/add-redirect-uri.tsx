@@ -16,7 +16,7 @@ const { getApplication } = ApplicationService.method
 
 type AddRedirectUriProps = { readonly applicationId: string; readonly uri: string }
 
-/** Offers to register the redirect URI of a refused request, if it is valid. */
+/** Offers to register the redirect URI of a rejected request, if it is valid. */
 export function AddRedirectUri({ applicationId, uri }: AddRedirectUriProps) {
   const may = useIsPermitted()
   const [open, setOpen] = useState(false)

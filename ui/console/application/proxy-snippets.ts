@@ -100,7 +100,7 @@ ${userHeaders
   .map((name) => `  auth_request_set $latchkey_${own(name)} ` + `${variable(name)};`)
   .join("\n")}
 ${userHeaders.map((name) => `  proxy_set_header ${name} $latchkey_${own(name)};`).join("\n")}
-  # Many programs can't tell these from the headers above, so nobody may send them.
+  # Many programs can't distinguish these from the headers above, so clients must not send them.
 ${userHeaders
   .flatMap(otherSpellings)
   .map((name) => `  proxy_set_header ${name} "";`)

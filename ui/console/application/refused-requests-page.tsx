@@ -20,7 +20,7 @@ import { RefusalRemedy } from "./refusal-remedy.tsx"
 const pageSize = 10
 const moreSize = 100
 
-/** Refused requests, newest first. */
+/** Rejected requests, newest first. */
 export function RefusedRequestsPage() {
   const reload = useReload()
   const [limit, setLimit] = useState(pageSize)
@@ -40,7 +40,7 @@ export function RefusedRequestsPage() {
   )
 }
 
-/** One refused request by its ID. */
+/** One rejected request by its ID. */
 export function RefusedRequestPage() {
   const { requestId } = useParams({ from: "/refused-requests/$requestId" })
   const list = { label: t("nav.refused-requests"), link: { to: "/refused-requests" } } as const

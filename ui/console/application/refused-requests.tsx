@@ -19,7 +19,7 @@ import type { ApplicationPart } from "./update-application.ts"
 const initialSize = 3
 const moreSize = 20
 
-/** The latest refused requests of this application; successful ones are not listed. */
+/** The latest rejected requests of this application; successful ones are not listed. */
 export function RefusedRequests({ application }: ApplicationPart) {
   const { applicationId } = application
   const [limit, setLimit] = useState(initialSize)

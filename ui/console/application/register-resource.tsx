@@ -12,7 +12,7 @@ const { createApplication, getApplication, listApplications, updateApplication }
 
 type RegisterResourceProps = { readonly applicationId: string; readonly uri: string }
 
-/** Offers to register the resource (RFC 8707) of a refused request. */
+/** Offers to register the resource (RFC 8707) of a rejected request. */
 export function RegisterResource({ applicationId, uri }: RegisterResourceProps) {
   const { application } = useRead(getApplication, { applicationId })
   if (!application || !isRegistrable(uri)) return null

@@ -26,7 +26,7 @@ function neverVerifiesEmail(values: ProviderValues): boolean {
   return values.kind === "ldap" && values.ldapEmailVerified.trim() === ""
 }
 
-/** A warning about the accounts that a provider creates: anyone could get one, or nobody can. */
+/** A warning about the accounts that a provider creates: anyone could get one, or no one can. */
 export function findCreationWarning(
   values: ProviderValues,
 ): "anyone" | "unknown" | "unverified" | undefined {

@@ -8,7 +8,7 @@ import { Time } from "../list/index.ts"
 import { Copyable, Facts, has, Link, t } from "../shell/index.ts"
 import { Comparison } from "./comparison.tsx"
 
-/** A finding of a refused request of an application. */
+/** A finding of a rejected request of an application. */
 export type FindingOfApplication = { readonly finding: Finding; readonly applicationId: string }
 
 type RefusedListProps = {
@@ -19,7 +19,7 @@ type RefusedListProps = {
   readonly within?: "application"
 }
 
-/** Refused requests with their likely cause as headline; the newest is expanded. */
+/** Rejected requests with their likely cause as headline; the newest is expanded. */
 export function RefusedList({ requests, Remedy, within }: RefusedListProps) {
   if (requests.length === 0) return null
   return (

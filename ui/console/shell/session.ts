@@ -40,7 +40,7 @@ const paths = {
   home: `${consolePath}/`,
   callback: `${consolePath}/callback`,
   signedOut: `${consolePath}/signed-out`,
-  /** The callback that tells the user to continue in the other tab. */
+  /** The callback that asks the user to continue in the other tab. */
   again: `${consolePath}/signed-in`,
 } as const
 

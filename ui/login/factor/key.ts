@@ -23,7 +23,7 @@ function signalUnknown(element: HTMLElement): void {
     PublicKeyCredential,
     JSON.parse(element.dataset.unknownKey ?? "{}"),
   )
-  // Browsers may refuse; the page already offers alternatives.
+  // Browsers may not allow it; the page already offers alternatives.
   signaled.catch(() => undefined)
 }
 

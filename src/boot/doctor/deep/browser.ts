@@ -78,7 +78,7 @@ const hiddenFieldsOf = (form: string): Readonly<Record<string, string>> =>
     }),
   )
 
-/** The URL to which a page redirects by itself; undefined if it waits for the user. */
+/** The URL to which a page redirects automatically; undefined if it waits for the user. */
 function autoRedirectOf(page: string): string | undefined {
   const [, found] = /<meta http-equiv="refresh" content="0;url=([^"]*)"/.exec(page) ?? []
   return found && decodeEntities(found)

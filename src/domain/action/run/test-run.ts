@@ -67,7 +67,7 @@ function requireVisible(cx: Cx, userId: string, orgId: string): void {
     caller.kind === "user" &&
     permissionsOn({ ...stateReader(cx), caller }, level, caller.userId).has("user.read")
   if (isOwn && maySee) return
-  throw new Fault("not_found", "user.missing", "the organization has no such user")
+  throw new Fault("not_found", "user.missing", "user not found in the organization")
 }
 
 type UserRef = { readonly userId: string; readonly orgId: string }

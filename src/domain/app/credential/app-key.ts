@@ -52,8 +52,8 @@ export async function createAppKey(
 }
 
 /**
- * Removes a key, so that assertions signed with it are rejected. Returns undefined if there is no
- * such key.
+ * Removes a key, so that assertions signed with it are rejected. Returns undefined if the
+ * key does not exist.
  */
 export const removeAppKey = createRemoval(app)<string>((state, keyId) => {
   requireExists(state)

@@ -144,7 +144,7 @@ export async function generateSecret(
   return { receipt, id, secret: plain }
 }
 
-/** Revokes one secret. Returns undefined if there is no such secret. */
+/** Revokes one secret. Returns undefined if it does not exist. */
 export const removeSecret = createRemoval(app)<string>((state, secretId) => {
   requireExists(state)
   if (!isClient(state) || !state.secrets.some(({ id }) => id === secretId)) return undefined

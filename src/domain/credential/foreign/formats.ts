@@ -89,7 +89,7 @@ const hashFormats: readonly HashFormat[] = [
       const rounds = Number(roundsText || 5000)
       return {
         ...plainDigest(async (plain) =>
-          // Reject passwords that exceed the work limit: nobody has such a long password with such
+          // Reject passwords that exceed the work limit: no one has such a long password with such
           // an expensive hash.
           rounds * Buffer.byteLength(plain) > costLimits.cryptBytes
             ? ["", output]

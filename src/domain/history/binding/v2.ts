@@ -170,7 +170,7 @@ export function toDifference(cx: Cx, { path, before, after }: Difference) {
   }
 }
 
-/** Only values that nobody compares by eye, such as scripts and SAML metadata, are longer. */
+/** Only values that no one compares by eye, such as scripts and SAML metadata, are longer. */
 const textMax = 2000
 
 function shortenedValue(json: string | undefined) {

@@ -61,7 +61,7 @@ export async function parseProvider(metadata: string): Promise<SamlProvider> {
 }
 
 /**
- * Parses the metadata of a provider that is being configured. Rejects metadata that nobody could
+ * Parses the metadata of a provider that is being configured. Rejects metadata that no one could
  * sign in with.
  */
 export async function parseUsableProvider(metadata: string, now: number): Promise<SamlProvider> {

@@ -9,7 +9,7 @@ export const issuerOf = (settings: Settings): string =>
 
 /**
  * OpenID Connect Discovery §4.3: the discovery document must state exactly this issuer. Rejects a
- * mismatch, often a trailing slash, because nobody could sign in. Accepts a provider that is not
+ * mismatch, often a trailing slash, because no one could sign in. Accepts a provider that is not
  * reachable yet.
  */
 export async function requireMatchingIssuer(cx: Cx, settings: Settings): Promise<void> {

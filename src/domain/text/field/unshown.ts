@@ -17,7 +17,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "selectAccountText.sessionStateActive",
     "selectAccountText.sessionStateInactive",
   ],
-  "loginText.userMustBeMemberOfOrg is shown to all users who are refused": [
+  "loginText.userMustBeMemberOfOrg is shown to all users who are rejected": [
     "selectAccountText.userMustBeMemberOfOrg",
   ],
   "the fields of the sign-in pages have labels and no placeholders": [
@@ -78,7 +78,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "registrationUserText.usernameLabel",
     "registrationOrgText.usernameLabel",
   ],
-  "the form has no such field: users complete their profile in their account": [
+  "the form lacks the field: users complete their profile in their account": [
     "registrationUserText.languageLabel",
     "registrationUserText.genderLabel",
     "externalRegistrationUserOverviewText.nicknameLabel",
@@ -109,7 +109,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   "the form is on the page that offers it, so that nothing leads back": [
     "externalRegistrationUserOverviewText.backButtonText",
   ],
-  "the page says the same to whoever sees it first: description": [
+  "the page shows the same text to all users: description": [
     "passwordlessPromptText.descriptionInit",
   ],
   "a passkey is registered in the window that signs in, which stays open": [

@@ -227,7 +227,7 @@ const stateMessages = {
   locked: UserState.LOCKED,
 } as const
 
-/** States that listed users can't have match nobody. */
+/** States that listed users can't have match no one. */
 const toStatuses = (state: UserState): readonly string[] =>
   Object.entries(stateMessages).flatMap(([status, value]) => (value === state ? [status] : []))
 

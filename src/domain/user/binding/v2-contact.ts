@@ -27,7 +27,7 @@ export const v2contact = bindHandlers<Cx>()(UserService, {
   verifyPhone: (req, cx) => verifyWithCode(cx, "phone", req),
 })
 
-/** How a request wants an address to be verified. */
+/** How an address is verified, according to the request. */
 type Verification = SetHumanEmail["verification"] | SetHumanPhone["verification"]
 
 async function setContact(cx: Cx, of: ContactKind, req: SetEmailRequest | SetPhoneRequest) {

@@ -175,7 +175,7 @@ function termsOf(
   return { terms, acceptValue: terms.map(({ href }) => href).join(" ") }
 }
 
-/** GET: says that an administrator decides; the same for everyone. */
+/** GET: explains that an administrator decides; the same for everyone. */
 const showApprovalPending = (loginContext: LoginContext): Promise<Response> =>
   loginContext.show(
     loginContext.cx,

@@ -26,7 +26,7 @@ export type EventIndex = {
   readonly upTo: () => number
   /** The first candidates of a window, in its order. */
   readonly candidates: (window: EventWindow) => Candidates
-  /** Removes positions whose events are gone. */
+  /** Removes positions whose events are deleted. */
   readonly forget: (positions: readonly number[]) => void
   readonly close: () => void
 }

@@ -6,6 +6,7 @@ import { imports, libraries, polyfilled } from "./support/tidy-imports.ts"
 import * as kernel from "./support/tidy-kernel.ts"
 import * as walls from "./support/tidy-limits.ts"
 import { loginLayerRule } from "./support/tidy-login.ts"
+import * as prose from "./support/tidy-prose.ts"
 import { parse, type Rule } from "./support/tidy-source.ts"
 
 /** A rule, the path, code that it reports once, and code that it accepts. */
@@ -448,6 +449,43 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     bad: "expect(a).toMatchObject([{ message: /gone/ }])",
     good: "expect(a).toMatchObject([{ message: expect.stringMatching(/gone/) }])\nf({ a: /b/ })",
   },
+  "a comment with an odd word": {
+    rule: prose.commentWordings,
+    bad: "// Whoever asks.",
+    good: 'const whoever = "whoever" // Every caller; `whoever` is a name.',
+  },
+  "a comment with an odd wording on two lines": {
+    rule: prose.commentWordings,
+    bad: "/**\n * The token stays\n * good.\n */",
+    good: "/** The token stays */\nconst good = 1",
+  },
+  "a comment in which a program tells something": {
+    rule: prose.commentWordings,
+    path: "test/room/thing.test.ts",
+    bad: "// The server tells the client that it ended.",
+    good: "// Two requests can be told apart.",
+  },
+  "a comment in which a program knows something": {
+    rule: prose.commentWordings,
+    bad: "f() // It knows the name.",
+    good: "f() // The name is known.",
+  },
+  "an error with an odd word": {
+    rule: prose.messageWordings,
+    bad: 'throw new Fault("aborted", "room.full", "this room refuses guests")',
+    good: 'throw new Fault("aborted", "room.refused", "this room rejects guests")',
+  },
+  "an error of a helper with an odd word in a template": {
+    rule: prose.messageWordings,
+    path: "test/room/thing.ts",
+    bad: "fieldError(id, { description: `this stays good for ` + a })",
+    good: "const a = `nobody called`",
+  },
+  "a help text with an odd word": {
+    rule: prose.messageWordings,
+    bad: 'const flag = { help: "Print the name of everybody" }',
+    good: 'const flag = { help: "Print the name of each user" }',
+  },
 }
 
 describe("each rule reports a violation once, and accepts valid code", () => {
@@ -460,6 +498,11 @@ describe("each rule reports a violation once, and accepts valid code", () => {
       expect(good && rule(good)).toEqual([])
     },
   )
+})
+
+test("reports odd words in the comments of .proto files, and only there", () => {
+  const text = 'syntax = "a whoever";\n// Whoever asks.\nmessage Whoever {}\n'
+  expect(prose.protoWordings("proto/core/a.proto", text)).toMatchObject([{ line: 2 }])
 })
 
 test("only the wait helpers can use timers without a reason", async () => {

@@ -16,7 +16,9 @@ import {
 import * as kernel from "./support/tidy-kernel.ts"
 import * as walls from "./support/tidy-limits.ts"
 import { loginLayerRule } from "./support/tidy-login.ts"
+import * as prose from "./support/tidy-prose.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
+import { unusedExceptions } from "./support/tidy-texts.ts"
 
 const root = join(import.meta.dirname, "..")
 
@@ -49,6 +51,8 @@ const rules: Readonly<Record<string, Rule>> = {
   "the console makes forms in one way": words.forms,
   "the console reads no error by its words": words.errorPatterns,
   "no pattern stands where it fits anything": words.fittingPatterns,
+  "no comment has a wording that is avoided": prose.commentWordings,
+  "no message of an error and no help has one": prose.messageWordings,
 }
 
 const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
@@ -68,6 +72,21 @@ describe("the repository", () => {
 
   test.each(Object.entries(rules))("%s", (_, rule) => {
     expect(sources.flatMap(rule).map(asLine)).toEqual([])
+  })
+
+  test("needs every exception from the wordings", () => {
+    const texts = sources.map(
+      (source) => [source.path, prose.commentsOf(source) + prose.textsOf(source)] as const,
+    )
+    expect(unusedExceptions(texts, "code")).toEqual([])
+  })
+
+  test("has no avoided wording in the comments of proto", () => {
+    const files = textsBelow(root, ["proto/core"], (path) => path.endsWith(".proto"))
+    expect(files.size).toBeGreaterThan(50)
+    expect(
+      [...files].flatMap(([path, text]) => prose.protoWordings(path, text)).map(asLine),
+    ).toEqual([])
   })
 
   test("uses every file of src and ui", () => {

@@ -13,7 +13,14 @@ import {
   SyntaxKind,
 } from "typescript/unstable/ast"
 import { testLimitMs } from "../../vitest.config.ts"
-import { type Finding, findingAt, nodesOf, type Rule, type Source } from "./tidy-source.ts"
+import {
+  blankLiterals,
+  type Finding,
+  findingAt,
+  nodesOf,
+  type Rule,
+  type Source,
+} from "./tidy-source.ts"
 
 /** Access to the world outside the process, with its replacement: it must be an argument. */
 const banned: ReadonlyMap<string, string> = new Map([
@@ -248,26 +255,3 @@ function codeLines(source: Source): readonly string[] {
   linesBySource.set(source, lines)
   return lines
 }
-
-/** Literals are never nested. */
-function blankLiterals(source: Source): string {
-  const { text } = source
-  let [code, end] = ["", 0]
-  for (const node of nodesOf(source)) {
-    if (!literals.has(node.kind)) continue
-    const start = node.getStart()
-    code += text.slice(end, start) + text.slice(start, node.end).replace(/[^\n]/g, " ")
-    end = node.end
-  }
-  return code + text.slice(end)
-}
-
-const literals: ReadonlySet<SyntaxKind> = new Set([
-  SyntaxKind.StringLiteral,
-  SyntaxKind.NoSubstitutionTemplateLiteral,
-  SyntaxKind.TemplateHead,
-  SyntaxKind.TemplateMiddle,
-  SyntaxKind.TemplateTail,
-  SyntaxKind.RegularExpressionLiteral,
-  SyntaxKind.JsxText,
-])

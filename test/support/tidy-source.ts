@@ -90,3 +90,26 @@ const functionKinds: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.GetAccessor,
   SyntaxKind.SetAccessor,
 ])
+
+/** The same text, of the same length, with spaces for literals, which are never nested. */
+export function blankLiterals(source: Source): string {
+  const { text } = source
+  let [code, end] = ["", 0]
+  for (const node of nodesOf(source)) {
+    if (!literals.has(node.kind)) continue
+    const start = node.getStart()
+    code += text.slice(end, start) + text.slice(start, node.end).replace(/[^\n]/g, " ")
+    end = node.end
+  }
+  return code + text.slice(end)
+}
+
+const literals: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.StringLiteral,
+  SyntaxKind.NoSubstitutionTemplateLiteral,
+  SyntaxKind.TemplateHead,
+  SyntaxKind.TemplateMiddle,
+  SyntaxKind.TemplateTail,
+  SyntaxKind.RegularExpressionLiteral,
+  SyntaxKind.JsxText,
+])

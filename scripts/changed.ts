@@ -84,7 +84,7 @@ const transpilers = {
 function importsOf(path: string): readonly string[] {
   return transpilers[path.endsWith("x") ? "tsx" : "ts"]
     .scanImports(readFileSync(path))
-    .map((found) => found.path)
+    .map((imported) => imported.path)
     .filter((imported) => imported.startsWith("."))
 }
 

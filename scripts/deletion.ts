@@ -25,7 +25,7 @@ export type DeletionTable = {
   readonly acts: readonly string[]
   readonly rows: readonly Row[]
   /** Whether something works after an act, only after the act is undone, or never again. */
-  readonly outcome: (thing: string, act: string) => "works" | "paused" | "ended"
+  readonly outcome: (resource: string, act: string) => "works" | "paused" | "ended"
 }
 
 /** Parses the table; throws if a cell is missing or has an unknown word. */
@@ -41,9 +41,9 @@ export function parseDeletionTable(tsv: string): DeletionTable {
       throw new Error(`deletion.tsv: each cell of ${thing} must be one of the known words`)
     return { thing, label, cells }
   })
-  const outcome: DeletionTable["outcome"] = (thing, act) => {
-    const word = rows.find((row) => row.thing === thing)?.cells[acts.indexOf(act)]
-    if (!word) throw new Error(`docs/reference/deletion.tsv has no cell for ${thing}, ${act}`)
+  const outcome: DeletionTable["outcome"] = (resource, act) => {
+    const word = rows.find((row) => row.thing === resource)?.cells[acts.indexOf(act)]
+    if (!word) throw new Error(`docs/reference/deletion.tsv has no cell for ${resource}, ${act}`)
     return outcomes[word]
   }
   return { acts, rows, outcome }

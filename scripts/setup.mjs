@@ -88,7 +88,7 @@ function handOver(command, args) {
   child.on("exit", (code, signal) => process.exit(signal ? 1 : (code ?? 1)))
 }
 
-function stop(why) {
-  console.error(`latchkey: ${why}`)
+function stop(reason) {
+  console.error(`latchkey: ${reason}`)
   process.exit(1)
 }

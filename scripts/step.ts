@@ -16,9 +16,9 @@ export type RunOptions = {
 }
 
 /** Prints a step's name while it runs, then its duration. */
-export async function runTimed<T>(what: string, work: () => Promise<T>): Promise<T> {
+export async function runTimed<T>(label: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now()
-  process.stdout.write(`${what} … `)
+  process.stdout.write(`${label} … `)
   const value = await work()
   console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`)
   return value

@@ -97,8 +97,8 @@ describe("the rule finds", () => {
     ["Colours of the pages", "Colour"],
     ["A service user has no password.", "service user"],
     ["Ways back of an application", "Ways back"],
-  ])("%s", (text, found) => {
-    expect(oddWordings("docs/a.md", text).map((each) => each.found)).toContain(found)
+  ])("%s", (text, result) => {
+    expect(oddWordings("docs/a.md", text).map((each) => each.found)).toContain(result)
   })
 
   test("the line", () => {

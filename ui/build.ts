@@ -74,8 +74,8 @@ async function bundleWithChunks(entry: string): Promise<SplitBundle> {
   })
   await bundle.close()
   const files = output.filter((file) => file.type === "chunk")
-  const pathOf = (found: (file: (typeof files)[number]) => boolean) => {
-    const file = files.find(found)
+  const pathOf = (isMatch: (file: (typeof files)[number]) => boolean) => {
+    const file = files.find(isMatch)
     if (!file) throw new Error(`bundling ${entry} produced no output file`)
     return servedPath(file.fileName)
   }

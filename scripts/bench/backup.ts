@@ -63,7 +63,7 @@ const formatLatencies = (times: readonly number[]): string =>
   [0.5, 0.99, 1].map((fraction) => percentile(times, fraction).toFixed(1)).join(" / ")
 
 /** Runs a command until it exits, and prints its duration, CPU time and peak memory. */
-async function runTimed(what: string, args: readonly string[]): Promise<void> {
+async function runTimed(label: string, args: readonly string[]): Promise<void> {
   const started = performance.now()
   const child = Bun.spawn([binary, ...args], { env: {}, stdout: "pipe", stderr: "inherit" })
   const output = await new Response(child.stdout).text()
@@ -72,7 +72,7 @@ async function runTimed(what: string, args: readonly string[]): Promise<void> {
   const { maxRSS = 0, cpuTime } = child.resourceUsage() ?? {}
   const cpu = (Number(cpuTime?.total ?? 0) / 1e6).toFixed(1)
   const megabytes = (maxRSS / 1e6).toFixed(0)
-  console.log(`${what}: ${seconds.toFixed(1)} s (${cpu} s CPU), peak memory ${megabytes} MB`)
+  console.log(`${label}: ${seconds.toFixed(1)} s (${cpu} s CPU), peak memory ${megabytes} MB`)
 }
 
 const access = await prepareServer()

@@ -223,6 +223,6 @@ function kilobytes(bytes: number): string {
   return `${(bytes / 1024).toFixed(1)} KB`
 }
 
-function row(what: string, figure: string, aim: string): void {
-  console.log(`${what.padEnd(60)}${figure.padStart(12)}   ${aim}`)
+function row(label: string, figure: string, aim: string): void {
+  console.log(`${label.padEnd(60)}${figure.padStart(12)}   ${aim}`)
 }

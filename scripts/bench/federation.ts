@@ -198,11 +198,11 @@ async function measureEach<Item, Result>(
   return { answers, median }
 }
 
-function printResult(what: string, took: number, rsa: number): void {
+function printResult(label: string, took: number, rsa: number): void {
   const withoutRsa = took - rsa
   const verdict = withoutRsa <= limitMs ? "within" : "MISSES"
   console.log(
-    `${what}: ${took.toFixed(2)} ms, ${rsa.toFixed(2)} of it RSA, ${withoutRsa.toFixed(2)} ` +
+    `${label}: ${took.toFixed(2)} ms, ${rsa.toFixed(2)} of it RSA, ${withoutRsa.toFixed(2)} ` +
       `without; ${verdict} ${limitMs} ms`,
   )
 }

@@ -215,6 +215,6 @@ function formatMs(value: number): string {
   return `${value.toFixed(1)} ms`
 }
 
-function row(what: string, figure: string, aim: string): void {
-  console.log(`${what.padEnd(72)}${figure.padStart(12)}   ${aim}`)
+function row(label: string, figure: string, aim: string): void {
+  console.log(`${label.padEnd(72)}${figure.padStart(12)}   ${aim}`)
 }

@@ -237,7 +237,7 @@ async function compareOperation(
   }
   const nodeCpu = (side: string) => median((costsBySide.get(side) ?? []).map(({ nodes }) => nodes))
   for (const [side, costs] of costsBySide) {
-    const of = (what: keyof Cost) => median(costs.map((cost) => cost[what]))
+    const of = (field: keyof Cost) => median(costs.map((cost) => cost[field]))
     const otherCpu = `PostgreSQL ${formatMs(of("database"))}, client ${formatMs(of("client"))}`
     row(
       `${name}, ${side}: CPU`,

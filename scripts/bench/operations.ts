@@ -76,8 +76,8 @@ export function requireOk<T extends { readonly status: number; readonly body: un
   throw new Error(`returned ${answer.status}: ${JSON.stringify(answer.body)}`)
 }
 
-export function row(what: string, figure: string, details: string): void {
-  console.log(`${what.padEnd(52)}${figure.padStart(14)}   ${details}`)
+export function row(label: string, figure: string, details: string): void {
+  console.log(`${label.padEnd(52)}${figure.padStart(14)}   ${details}`)
 }
 
 export function formatMs(value: number): string {

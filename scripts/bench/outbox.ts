@@ -59,13 +59,13 @@ async function measureStart() {
   return { ready, cpu, memory }
 }
 
-async function measureStarts(what: string): Promise<void> {
+async function measureStarts(label: string): Promise<void> {
   const runs: Awaited<ReturnType<typeof measureStart>>[] = []
   for (let run = 0; run < 5; run++) runs.push(await measureStart())
   const median = (of: "ready" | "cpu" | "memory") =>
     Math.round(runs.map((run) => run[of]).toSorted((a, b) => a - b)[2] ?? 0)
   const figures = `ready ${median("ready")} ms, CPU ${median("cpu")} ms, ${median("memory")} MB`
-  process.stdout.write(`${what}: ${figures}\n`)
+  process.stdout.write(`${label}: ${figures}\n`)
 }
 
 try {

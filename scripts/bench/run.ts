@@ -161,15 +161,15 @@ async function outputOf(command: readonly string[]): Promise<string> {
   return text
 }
 
-function printFigures(what: string, { perSecond, p50, p99, max }: Figures, aim: string): void {
-  printRow(what, `${formatThousands(perSecond)}/s`, aim)
+function printFigures(label: string, { perSecond, p50, p99, max }: Figures, aim: string): void {
+  printRow(label, `${formatThousands(perSecond)}/s`, aim)
   printRow("  median", formatMs(p50), "")
   printRow("  99th percentile", formatMs(p99), "< 25 ms")
   printRow("  maximum", formatMs(max), "< 100 ms")
 }
 
-function printRow(what: string, figure: string, aim: string): void {
-  console.log(`${what.padEnd(40)}${figure.padStart(14)}   ${aim}`)
+function printRow(label: string, figure: string, aim: string): void {
+  console.log(`${label.padEnd(40)}${figure.padStart(14)}   ${aim}`)
 }
 
 /** CPU seconds that the server has used; on a shared machine less than the elapsed time. */

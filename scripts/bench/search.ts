@@ -406,6 +406,6 @@ function formatMegabytes(bytes: number): string {
   return `${Math.round(bytes / 1e6)} MB`
 }
 
-function printRow(what: string, cells: readonly string[]): void {
-  console.log(what.padEnd(40) + cells.map((cell) => cell.padStart(10)).join(""))
+function printRow(label: string, cells: readonly string[]): void {
+  console.log(label.padEnd(40) + cells.map((cell) => cell.padStart(10)).join(""))
 }

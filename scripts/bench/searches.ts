@@ -63,8 +63,8 @@ function searchesOfMethod(method: DescMethod, samples: Samples): readonly Search
   const page = fields.find(({ jsonName }) => jsonName === "query" || jsonName === "pagination")
   const pagedBy = (page_: object): RequestFactory =>
     page ? () => ({ [page.jsonName]: page_ }) : () => ({})
-  const search = (what: string, ...parts: readonly RequestFactory[]): Search => ({
-    what: `${method.parent.name}.${method.name}${what && `, ${what}`}`,
+  const search = (label: string, ...parts: readonly RequestFactory[]): Search => ({
+    what: `${method.parent.name}.${method.name}${label && `, ${label}`}`,
     method,
     request: mergeParts([base, ...parts]),
   })
@@ -165,8 +165,8 @@ function variantsOfField(
 ): readonly Variant[] {
   const { jsonName } = field
   const path = [jsonName, ...context.path]
-  const as = (what: string, make: () => unknown): Variant => ({
-    what,
+  const as = (label: string, make: () => unknown): Variant => ({
+    what: label,
     make: () => ({ [jsonName]: make() }),
   })
   if (field.fieldKind === "enum") return enumValues(field.enum).map((name) => as(name, () => name))

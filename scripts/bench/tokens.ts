@@ -51,13 +51,13 @@ try {
   folder.remove()
 }
 
-async function runTurn(kind: Kind, turn: number): Promise<void> {
+async function runTurn(kind: Kind, round: number): Promise<void> {
   const order = [...targets.entries()]
-  if (turn % 2 === 1) order.reverse()
+  if (round % 2 === 1) order.reverse()
   for (const [side, { name, measured }] of order) {
     const figures = await measured[kind]()
     results.push({ kind, side, figures })
-    console.log(`turn ${turn + 1}, ${kind}, ${name}: ${formatFigures(figures)}`)
+    console.log(`turn ${round + 1}, ${kind}, ${name}: ${formatFigures(figures)}`)
   }
 }
 

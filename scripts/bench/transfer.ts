@@ -46,7 +46,7 @@ const isReady = (url: string): Promise<boolean> =>
 type Server = Awaited<ReturnType<typeof openServer>>
 
 /** Runs a command against a server, and measures an unauthenticated request meanwhile. */
-async function runTimed(what: string, { name, url, highest }: Server, args: readonly string[]) {
+async function runTimed(label: string, { name, url, highest }: Server, args: readonly string[]) {
   const probeLatencies: number[] = []
   let isOver = false
   const other = async () => {
@@ -67,7 +67,7 @@ async function runTimed(what: string, { name, url, highest }: Server, args: read
     probeLatencies.toSorted((a, b) => a - b)[Math.floor(probeLatencies.length * 0.99)] ?? 0
   const rate = Math.round(userCount / seconds)
   console.log(
-    `${what.padEnd(8)} ${seconds.toFixed(1)} s, ${rate} users/s; peak memory ` +
+    `${label.padEnd(8)} ${seconds.toFixed(1)} s, ${rate} users/s; peak memory ` +
       `${Math.round(highest())} MB; other requests ${p99.toFixed(1)} ms (99th percentile)`,
   )
 }

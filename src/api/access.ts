@@ -20,7 +20,7 @@ export type OwnerChain = {
    */
   readonly internal?: boolean
   /** Whether a membership reaches the resource although its level does not own it. */
-  readonly shared?: (thing: Pick<Membership, "level" | "id">) => boolean
+  readonly shared?: (membership: Pick<Membership, "level" | "id">) => boolean
 }
 
 /** A user's roles on the instance, an organization, a project or a project grant. */

@@ -271,9 +271,9 @@ async function withConfirmationHint(
   }
 }
 
-const immutableError = (thing: string) =>
+const immutableError = (label: string) =>
   documentError(
-    thing,
+    label,
     "client_id can't be changed: use the client_id that the application has, or describe " +
       "the application with the new client_id under another name",
   )

@@ -72,7 +72,7 @@ function formatResult({ steps, undescribed, fault }: ApplyResult, isPlan: boolea
   const lines =
     steps.length === 0 && !fault ? ["  Everything matches the description."] : steps.map(formatStep)
   const note = isPlan && steps.length > 0 ? ["  Plan only: nothing was changed."] : []
-  const extras = undescribed.map((thing) => `  ? ${thing} exists, but is not described`)
+  const extras = undescribed.map((label) => `  ? ${label} exists, but is not described`)
   const failure = fault ? [`  ! ${fault.message}; the remaining steps were skipped`] : []
   return [...lines, ...extras, ...note, ...failure].join("\n")
 }

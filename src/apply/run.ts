@@ -117,10 +117,10 @@ export function requireList(
 
 export function requireKnownNames(
   content: JsonObject,
-  known: readonly string[],
+  knownNames: readonly string[],
   file: string,
 ): void {
-  const unknownName = Object.keys(content).find((name) => !known.includes(name))
+  const unknownName = Object.keys(content).find((name) => !knownNames.includes(name))
   if (unknownName === undefined) return
-  throw documentError(file, `unknown name "${unknownName}"; expected ${known.join(" or ")}`)
+  throw documentError(file, `unknown name "${unknownName}"; expected ${knownNames.join(" or ")}`)
 }

@@ -216,8 +216,8 @@ function flagValueOf(
   return value
 }
 
-function unknownNameError(kind: string, word: string, known: readonly string[]): Fault {
-  const closest = findNearest(word, known)
+function unknownNameError(kind: string, word: string, knownNames: readonly string[]): Fault {
+  const closest = findNearest(word, knownNames)
   return usageError(`unknown ${kind} ${word}${closest ? `; did you mean ${closest}?` : ""}`)
 }
 

@@ -99,7 +99,7 @@ export function answerRoute(route: Route, exchange: Exchange): Answer {
     if (method === "OPTIONS" && anyOrigin) {
       return preflightResponse(methods, request.headers.get("access-control-request-headers"))
     }
-    if (!methods.some((known) => known === method)) return methodNotAllowed(methods)
+    if (!methods.some((allowed) => allowed === method)) return methodNotAllowed(methods)
   }
   return route.answer?.(exchange)
 }

@@ -98,20 +98,20 @@ type RequestState = Pick<SignInRequest, "created" | "sessionId" | "isDenied"> &
 /** The requirements of a request, for the flow. */
 export function requirementsOf(
   cx: Cx,
-  asked: AuthorizationRequest,
+  request: AuthorizationRequest,
   rest: RequestState,
 ): SignInRequest {
   const { loginHint, created, sessionId, isDenied = false, ...given } = rest
-  const consent = findConsentSession(createReader(cx), { ...given, asked })
+  const consent = findConsentSession(createReader(cx), { ...given, asked: request })
   // Unknown names suggest no user, like those of users of other organizations.
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
-  const isUnvouched = isSelfRegistered(cx, asked.appId)
+  const isUnvouched = isSelfRegistered(cx, request.appId)
   const requestFacts = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied }
   const maxAge = smallerOf(asked.maxAge, requirementsOfApp(cx, asked.appId).maxAge)
   return {
-    ...asked,
+    ...request,
     ...requestFacts,
-    needsPassword: asked.saml?.needsPassword,
+    needsPassword: request.saml?.needsPassword,
     ...(maxAge !== undefined && { maxAge }),
   }
 }
@@ -183,10 +183,10 @@ export function completeWithin(
 /** Why a user can't use the application; undefined if they can. */
 function findAccessBarrier(
   cx: Cx,
-  asked: AuthorizationRequest,
+  request: AuthorizationRequest,
   userId: string,
 ): AccessBarrier | undefined {
-  const { home } = asked
+  const { home } = request
   if (home !== undefined && home !== cx.store.receipt(cx, user, userId)?.owner) {
     return "organisation"
   }
@@ -220,5 +220,5 @@ export const applicationName = (cx: Cx, clientId: string): string =>
   findClient(cx, clientId)?.state.name ?? ""
 
 /** The name of the application of a request, an OAuth client or not. */
-export const requestedName = (cx: Cx, asked: ApplicationReference): string =>
-  findReferencedApplication(cx, asked)?.name ?? ""
+export const requestedName = (cx: Cx, reference: ApplicationReference): string =>
+  findReferencedApplication(cx, reference)?.name ?? ""

@@ -47,13 +47,13 @@ const documents: readonly PublicDocument[] = [
  * Responds from memory to frequent requests that are the same for every client, before the caller
  * is determined: the discovery document, the key set, and `more`. `call` creates the call for the
  * host in a URL, undefined for unknown hosts. Returns undefined for all other requests. `secured`
- * adds the headers that every response has; `found` is called with the route.
+ * adds the headers that every response has; `onMatch` is called with the route.
  */
 export function publicDocumentHandler(
   call: (host: string) => Cx | undefined,
   addSecurityHeaders: (host: string, headers: Headers) => void,
   more: readonly PublicDocument[] = [],
-  found: (request: Request, route: RouteInfo) => void = () => undefined,
+  onMatch: (request: Request, route: RouteInfo) => void = () => undefined,
 ) {
   const all = [...documents, ...more]
   const ready = new Map<string, CachedDocument>()
@@ -65,7 +65,7 @@ export function publicDocumentHandler(
     if (cachedDocument && cachedDocument.changes === changesOf(cachedDocument)) {
       // Conditional requests are handled elsewhere.
       if (cachedDocument.isTagged && requestHeaders.has("if-none-match")) return undefined
-      found(request, cachedDocument.route)
+      onMatch(request, cachedDocument.route)
       // A clone shares its bytes, which costs less than creating the response again.
       return cachedDocument.answer.clone()
     }
@@ -83,7 +83,7 @@ export function publicDocumentHandler(
     const { route } = document
     ready.set(url, { changes, answer, cx, streams, isTagged, route })
     if (isTagged && requestHeaders.has("if-none-match")) return undefined
-    found(request, route)
+    onMatch(request, route)
     return answer.clone()
   }
 }

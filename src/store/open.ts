@@ -70,9 +70,9 @@ export type OpenOptions = {
   /** Number of rows from which a table gets a text index; by default, where an index is faster. */
   readonly textIndexFrom?: number
   /** States were folded again before this start, which took longer. */
-  readonly statesRebuilt?: (what: RebuildResult) => void
+  readonly statesRebuilt?: (result: RebuildResult) => void
   /** Tables or states have an older version and are upgraded before the first request. */
-  readonly upgrading?: (what: PendingUpgrade) => void
+  readonly upgrading?: (upgrade: PendingUpgrade) => void
   /** Receives the events of each transaction once they are synced; for metrics. */
   readonly appended?: OnAppended | undefined
   /** Set if other processes read the file. */
@@ -264,8 +264,8 @@ export function createCurrentLog(
     read: async (position, limit) => (await raw.read(position, limit)).map(upcast),
     at: async (positions) => (await raw.at(positions)).map(upcast),
     history: async (window) => (await raw.history(window)).map(upcast),
-    find: async (...what) => {
-      const { events, upTo } = await raw.find(...what)
+    find: async (...search) => {
+      const { events, upTo } = await raw.find(...search)
       return { events: events.map(upcast), upTo }
     },
   }
@@ -277,12 +277,12 @@ function createInspection(
   views: ReturnType<typeof createViewInspector>,
   faultOf: Store["faultOf"],
 ) {
-  return async (how: InspectionOptions): Promise<Fault | undefined> => {
-    const { damage, failure } = await inspect(how.rest)
+  return async (options: InspectionOptions): Promise<Fault | undefined> => {
+    const { damage, failure } = await inspect(options.rest)
     if (damage !== undefined) return faultOf(damagedError(damage))
     if (failure) return faultOf(Object.assign(new Error(failure.message), failure))
     try {
-      await views.inspect(how)
+      await views.inspect(options)
       return undefined
     } catch (cause) {
       const fault = faultOf(cause)

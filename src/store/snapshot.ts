@@ -79,11 +79,11 @@ export function openSource({ file, isInUse }: Source): Database {
 }
 
 /** An incomplete database must not be backed up. */
-function openCheckedSource(file: string, found: Preflight): Database {
-  const database = openReadOnly(file, found)
+function openCheckedSource(file: string, preflight: Preflight): Database {
+  const database = openReadOnly(file, preflight)
   try {
     requireSupportedSchema(database)
-    requireSyncedHead(database, file, found)
+    requireSyncedHead(database, file, preflight)
     return database
   } catch (cause) {
     database.close()

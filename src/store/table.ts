@@ -155,8 +155,10 @@ function createLayout<C extends Columns>(
   columns: C,
   { key, indexes, dominant, unique }: Omit<TableOptions<C>, "texts">,
 ): TableLayout {
-  const lists = (named: Readonly<Record<string, readonly string[]>>) =>
-    Object.fromEntries(Object.entries(named).map(([index, names]) => [index, names.join(", ")]))
+  const lists = (columnsByIndex: Readonly<Record<string, readonly string[]>>) =>
+    Object.fromEntries(
+      Object.entries(columnsByIndex).map(([index, names]) => [index, names.join(", ")]),
+    )
   return {
     columns: Object.entries(columns)
       .map(([column, { sql }]) => `${column} ${sql}`)

@@ -65,7 +65,7 @@ async function eventually<T>(look: () => Promise<T>, isRight: (seen: T) => boole
   return seen
 }
 
-const applied = () => eventually(doctor, (found) => found?.state === "ok")
+const applied = () => eventually(doctor, (result) => result?.state === "ok")
 
 async function events(...flags: readonly string[]) {
   const { output } = await run(["events", "search", "--data", data, "--json", ...flags])

@@ -67,8 +67,8 @@ afterAll(async () => {
   folder.remove()
 })
 
-const waitFor = (what: string, holds: () => boolean | Promise<boolean>) =>
-  until(holds, { what: () => `${what}:\n${server.output()}`, limitMs: 90_000, intervalMs: 50 })
+const waitFor = (label: string, holds: () => boolean | Promise<boolean>) =>
+  until(holds, { what: () => `${label}:\n${server.output()}`, limitMs: 90_000, intervalMs: 50 })
 
 let people = 0
 async function addPerson(): Promise<string> {
@@ -131,12 +131,12 @@ test.each<[ReceiverMode, string]>([
   ["floods", "the response is larger than"],
 ])(
   "a collector that %s receives the batch again, and the doctor reports it",
-  async (bad, why) => {
+  async (bad, reason) => {
     receiverMode = bad
     const before = received.length
     const id = await addPerson()
     await waitFor("it was tried", () => received.length > before)
-    await waitFor("the doctor tells", async () => (await doctor()).includes(why))
+    await waitFor("the doctor tells", async () => (await doctor()).includes(reason))
     expect(await doctor()).toMatch(/WRONG +audit/)
     expect((await fetch(`${server.url}/debug/ready`)).status).toBe(200)
     receiverMode = "takes"

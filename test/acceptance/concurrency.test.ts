@@ -106,12 +106,14 @@ describe("a list read page by page during concurrent creation", () => {
     [`${of}, from the newest on`, false, ...kind] as const,
   ])
 
-  test.each(ways)("%s, skips and repeats no row", async (way, asc, make, list) => {
+  test.each(ways)("%s, skips and repeats no row", async (method, asc, make, list) => {
     const made: string[] = []
     let isOver = false
     const creators = indexes(16).map(async (creator) => {
       for (let count = 0; count < 40; count++) {
-        const answer = await make(`${count % 9}-${creator}-${count}-${way.replaceAll(/\W/g, "")}`)
+        const answer = await make(
+          `${count % 9}-${creator}-${count}-${method.replaceAll(/\W/g, "")}`,
+        )
         made.push(answer.id ?? answer.projectId)
       }
     })

@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 /** A file and all its imports, in order of dependency. */
-function listFiles(file: DescFile, known = new Set<DescFile>()): ReadonlySet<DescFile> {
-  for (const each of file.dependencies) listFiles(each, known)
-  return known.add(file)
+function listFiles(file: DescFile, current = new Set<DescFile>()): ReadonlySet<DescFile> {
+  for (const each of file.dependencies) listFiles(each, current)
+  return current.add(file)
 }
 
 const files = Buffer.from(
@@ -49,8 +49,8 @@ test.each([
   ["1 MB by gRPC-Web", { padding: 1_048_576, protocol: "grpc-web" }],
 ])(
   "RFC 9112 §9.6: 500 calls with %s and an invalid token are all rejected as unauthenticated",
-  async (_, how) => {
-    const { padding, ...more } = how
+  async (_, options) => {
+    const { padding, ...more } = options
     const asked = { method: "createProject", request: { padding }, calls, ...more }
     expect(await outcomes(asked)).toEqual({ unauthenticated: calls })
   },

@@ -29,7 +29,7 @@ async function doctor() {
   const listen = ["--listen", `127.0.0.1:${port}`, "--grpc-listen", "127.0.0.1:0"]
   const { code, output } = await run(["doctor", "--data", data, ...listen, "--json"])
   const { findings } = JSON.parse(output)
-  const states = findings.map((found: Record<string, string>) => [found.check, found.state])
+  const states = findings.map((result: Record<string, string>) => [result.check, result.state])
   return { code, states: Object.fromEntries(states), findings }
 }
 

@@ -87,13 +87,13 @@ test.each(shownCommands)("%s: latchkey %s", async (_, words) => {
 /** The state before a page's commands, if it is not a running server, and the checks after them. */
 type PageScenario = {
   readonly before?: (machine: Machine) => unknown
-  readonly after?: (machine: Machine, said: string) => unknown
+  readonly after?: (machine: Machine, text: string) => unknown
 }
 
 const scenarios: Readonly<Record<string, PageScenario>> = {
   "get-started/quick-start.md": {
     before: prepareDownload,
-    after: (_, said) => expect(said).toMatch(/latchkey-0\.1\.0-linux-x64\.tar\.gz: OK/),
+    after: (_, values) => expect(values).toMatch(/latchkey-0\.1\.0-linux-x64\.tar\.gz: OK/),
   },
   "get-started/demo.md": {
     before: prepareDownload,
@@ -123,18 +123,18 @@ const scenarios: Readonly<Record<string, PageScenario>> = {
     },
   },
   "guides/sign-up.md": {
-    after: (_, said) => expect(said).toContain("/ui/login/register/link?link="),
+    after: (_, values) => expect(values).toContain("/ui/login/register/link?link="),
   },
-  "guides/passkeys.md": { after: (_, said) => expect(said).toMatch(/"code":\s*\{/) },
+  "guides/passkeys.md": { after: (_, values) => expect(values).toMatch(/"code":\s*\{/) },
   "guides/mail.md": { after: (machine) => expect(logOf(machine)).toContain("/dev") },
-  "guides/roles.md": { after: (_, said) => expect(said).toContain("+ ") },
-  "guides/api-scopes.md": { after: (_, said) => expect(said).toContain("Orders API") },
+  "guides/roles.md": { after: (_, values) => expect(values).toContain("+ ") },
+  "guides/api-scopes.md": { after: (_, values) => expect(values).toContain("Orders API") },
   "operate/backup.md": { after: (machine) => expectSameServer(machine) },
   "operate/recover.md": {
-    after: (_, said) => expect(said.match(/\/ui\/login\/\S+#/g)).toHaveLength(2),
+    after: (_, values) => expect(values.match(/\/ui\/login\/\S+#/g)).toHaveLength(2),
   },
   "operate/monitoring.md": {
-    after: (_, said) => expect(said).toContain("latchkey_sign_in_checks_total"),
+    after: (_, values) => expect(values).toContain("latchkey_sign_in_checks_total"),
   },
   "guides/automation.md": {
     after: (_, said) => expect(said).toContain("Everything matches the description."),

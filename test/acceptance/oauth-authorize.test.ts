@@ -80,13 +80,14 @@ async function createRequest(more: Readonly<Record<string, string>> = {}) {
 
 describe("openid-client", () => {
   const ways: Readonly<
-    Record<string, (on: openid.Configuration, asked: Record<string, string>) => Promise<URL>>
+    Record<string, (on: openid.Configuration, request: Record<string, string>) => Promise<URL>>
   > = {
-    "a plain request": async (on, asked) => openid.buildAuthorizationUrl(on, asked),
-    "a pushed request": (on, asked) => openid.buildAuthorizationUrlWithPAR(on, asked),
-    "a request object": (on, asked) => openid.buildAuthorizationUrlWithJAR(on, asked, webClient),
-    "a request object that is pushed": async (on, asked) => {
-      const url = await openid.buildAuthorizationUrlWithJAR(on, asked, webClient)
+    "a plain request": async (on, request) => openid.buildAuthorizationUrl(on, request),
+    "a pushed request": (on, request) => openid.buildAuthorizationUrlWithPAR(on, request),
+    "a request object": (on, request) =>
+      openid.buildAuthorizationUrlWithJAR(on, request, webClient),
+    "a request object that is pushed": async (on, request) => {
+      const url = await openid.buildAuthorizationUrlWithJAR(on, request, webClient)
       return openid.buildAuthorizationUrlWithPAR(on, url.searchParams)
     },
   }

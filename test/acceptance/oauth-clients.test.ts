@@ -129,9 +129,9 @@ describe("oauth4webapi", () => {
       return [clientId, oauth.PrivateKeyJwt(await importSigningKey(api.key))]
     },
   }
-  test.each(Object.entries(apis))("introspects a token as an API, by %s", async (_, who) => {
+  test.each(Object.entries(apis))("introspects a token as an API, by %s", async (_, user) => {
     const { access_token } = await asked(oauth.ClientSecretBasic(serviceAccount.secret))
-    const [as, [client_id, auth]] = [await server(), await who()]
+    const [as, [client_id, auth]] = [await server(), await user()]
     const sent = await oauth.introspectionRequest(as, { client_id }, auth, access_token, insecure)
     const said = await oauth.processIntrospectionResponse(as, { client_id }, sent)
     expect(said).toMatchObject({

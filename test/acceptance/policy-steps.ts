@@ -54,8 +54,8 @@ export const policyReadSteps: readonly Step[] = [
   step("admin", "getSecretGenerator", { generatorType: 1 }),
 ]
 
-function textMethod(what: "Get" | "Set"): string {
-  return `core.settings.v2.SettingsService/${what}HostedLoginTranslation`
+function textMethod(label: "Get" | "Set"): string {
+  return `core.settings.v2.SettingsService/${label}HostedLoginTranslation`
 }
 
 function settingsStep(name: string): Step {
@@ -65,13 +65,13 @@ function settingsStep(name: string): Step {
 const brandingFiles = ["Logo", "LogoDark", "Icon", "IconDark", "Font"] as const
 
 /** Files are uploaded, requested, and removed. */
-const fileSteps = (whose: "Instance" | "Org", removal: string): readonly Step[] =>
+const fileSteps = (owner: "Instance" | "Org", removal: string): readonly Step[] =>
   brandingFiles.flatMap((kind): readonly Step[] => {
     const path = kind.replace("Dark", "/dark").toLowerCase()
     const data = (kind === "Font" ? fontWith() : onePixel).toString("base64")
     return [
-      [`core.asset.v1.AssetService/Upload${whose}File`, { kind: path, file: { data } }],
-      [`core.asset.v1.AssetService/Get${whose}File`, { kind: `${path}/_preview` }],
+      [`core.asset.v1.AssetService/Upload${owner}File`, { kind: path, file: { data } }],
+      [`core.asset.v1.AssetService/Get${owner}File`, { kind: `${path}/_preview` }],
       [`${removal}${kind}`, {}],
     ]
   })

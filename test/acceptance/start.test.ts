@@ -53,7 +53,7 @@ async function serve(
 }
 
 /** Requires one plain line on standard error, a nonzero exit code, and no other output. */
-function expectStartError({ code, out, error }: ExitResult, about: RegExp) {
+function expectStartError({ code, out, error }: ExitResult, pattern: RegExp) {
   expect(code).toBe(1)
   expect(out).toBe("")
   expect(error).toMatch(/^latchkey: [^\n]+\n$/)
@@ -82,9 +82,13 @@ async function waitForFirstWrites(): Promise<void> {
   }
 }
 
-async function expectUnchanged(args: readonly string[], about: RegExp, options: ServeOptions = {}) {
+async function expectUnchanged(
+  args: readonly string[],
+  pattern: RegExp,
+  options: ServeOptions = {},
+) {
   const before = contents()
-  expectStartError(await serve(args, options), about)
+  expectStartError(await serve(args, options), pattern)
   expect(contents()).toEqual(before)
 }
 

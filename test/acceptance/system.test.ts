@@ -67,7 +67,7 @@ async function openSystemServer(): Promise<SystemServer> {
   return {
     services,
     grpc,
-    send: async (...what) => parseReply(await ask(...what)),
+    send: async (...description) => parseReply(await ask(...description)),
     page: async (host, path) => ask(host, path, { headers: { accept: "text/html" } }),
     close: async () => {
       await grpc.stop()
@@ -231,8 +231,8 @@ test("a proxy gets the documents of the instance that it names, under any host n
 test("only a proxy can name the instance of a trusted domain", async () => {
   const { host, pat, id } = await createInstance("hidden.localhost")
   const trusted = "shop.example.com"
-  const ask = async (at: string, named: string, peer?: string) => {
-    const headers = { ...bearer(pat), "x-core-instance-host": named }
+  const ask = async (at: string, name: string, peer?: string) => {
+    const headers = { ...bearer(pat), "x-core-instance-host": name }
     const init = { method: "GET", headers }
     return (await systemServer.send(at, "/admin/v1/instances/me", init, peer)).status
   }

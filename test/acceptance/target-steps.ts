@@ -18,8 +18,10 @@ export const createTargetSteps = (name: string): readonly Step[] => [
 export const targetReadSteps: readonly Step[] = [
   ...["ListTargets", "ListExecutions"].map((name): Step => [v2(name), {}]),
   ...["SearchTargets", "SearchExecutions"].map((name): Step => [v3(name), {}]),
-  ...[v2, v3].flatMap((named) =>
-    ["Functions", "Methods", "Services"].map((what): Step => [named(`ListExecution${what}`), {}]),
+  ...[v2, v3].flatMap((name) =>
+    ["Functions", "Methods", "Services"].map(
+      (description): Step => [name(`ListExecution${description}`), {}],
+    ),
   ),
   ["ListTargetCalls", {}],
   ["core.admin.v1.AdminService/ListMilestones", {}],

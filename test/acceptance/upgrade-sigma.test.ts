@@ -67,8 +67,8 @@ test.each([
   // As before: the user whose name is the lowercase form.
   ["savvas", ["σαββας", "ΣΑΒΒΑΣ"]],
   ["twin", ["σαββασ"]],
-])("%s signs in", async (who, names) => {
-  for (const name of names) expect(await signInAs(name), name).toBe(ids[who])
+])("%s signs in", async (user, names) => {
+  for (const name of names) expect(await signInAs(name), name).toBe(ids[user])
 })
 
 test.each(["ΝΙΚΟΣ.ΠΑΠΠΑΣ", "νικοσ.παππασ", "φωτιος.παππας", "ΣΑΒΒΑΣ"])(

@@ -52,8 +52,8 @@ test("the check before the upgrade counts the users whose address is affected", 
   expect(checkOutput).toContain("4 users have an email address that only their organization")
 })
 
-test.each(["ceoA", "ceoB", "open", "own"])("%s signs in with the password", async (who) => {
-  expect(await signIn({ userId: ids[who] })).toMatchObject({ status: 200 })
+test.each(["ceoA", "ceoB", "open", "own"])("%s signs in with the password", async (user) => {
+  expect(await signIn({ userId: ids[user] })).toMatchObject({ status: 200 })
 })
 
 test("users sign in with their previous names; a shared address signs nobody in", async () => {

@@ -72,11 +72,11 @@ const fetchOnNewConnection = (path: string, init: RequestInit = {}) =>
 const onManyConnections = <T>(work: () => Promise<T>) =>
   Promise.all(Array.from({ length: connections }, work))
 
-const callOnNewConnection = async (name: string, asked: object) => {
+const callOnNewConnection = async (name: string, request: object) => {
   const answer = await fetchOnNewConnection(`/core.user.v2.UserService/${name}`, {
     method: "POST",
     headers: { authorization: `Bearer ${client.token}`, "content-type": "application/json" },
-    body: JSON.stringify(asked),
+    body: JSON.stringify(request),
   })
   return { status: answer.status, body: await answer.json() }
 }

@@ -16,13 +16,13 @@ import { authority, type Cx, contextOf } from "./world.ts"
 
 /** Calls a method as a user; returns "ok" or the code and message of the fault. */
 function outcomeAs<M extends DescMethod>(
-  who: string | null,
+  userName: string | null,
   method: M,
   request: MessageInitShape<M["input"]>,
   more: Partial<Cx> = {},
 ): string {
   try {
-    admit(who, method, request, more)
+    admit(userName, method, request, more)
     return "ok"
   } catch (error) {
     if (error instanceof Fault) return `${error.code}: ${error.message} (${error.id})`
@@ -31,13 +31,13 @@ function outcomeAs<M extends DescMethod>(
 }
 
 function admit<M extends DescMethod>(
-  who: string | null,
+  userName: string | null,
   method: M,
   request: MessageInitShape<M["input"]>,
   more: Partial<Cx> = {},
 ): Cx {
   const access = accessOf(method, new Set(Object.keys(authority.resources)))
-  return authorize(authority, access, contextOf(who, more), create(method.input, request))
+  return authorize(authority, access, contextOf(userName, more), create(method.input, request))
 }
 
 const { getUserByID, listUsers, deleteUser, createUser } = UserService.method
@@ -241,8 +241,8 @@ describe("a rule for one of several kinds of resource", () => {
   type Resource = NonNullable<
     MessageInitShape<typeof createAdministrator.input>["resource"]
   >["resource"]
-  const ask = (who: string, resource?: Resource) =>
-    outcomeAs(who, createAdministrator, {
+  const ask = (userName: string, resource?: Resource) =>
+    outcomeAs(userName, createAdministrator, {
       userId: "u1",
       ...(resource && { resource: { resource } }),
     })

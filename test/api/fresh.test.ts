@@ -47,8 +47,8 @@ async function call(
 }
 
 /** The ID of the fault, which can be about something other than the sign-in. */
-const refusalOf = (given: Promise<unknown>): Promise<string> =>
-  given.then(
+const refusalOf = (input: Promise<unknown>): Promise<string> =>
+  input.then(
     () => "none",
     (cause) => (cause instanceof Fault ? cause.id : String(cause)),
   )

@@ -11,8 +11,8 @@ async function callPublicMethod(headers: OutgoingHttpHeaders) {
   const { entries } = worldOf(
     {},
     {
-      authenticate: async (given, { requestId }) => {
-        hosts.push(given.get("host"))
+      authenticate: async (input, { requestId }) => {
+        hosts.push(input.get("host"))
         return contextOf(null, { requestId })
       },
     },

@@ -45,8 +45,8 @@ function startServing() {
   return createEventExportControl({ store, clock, ids: provider.cx().ids, call })
 }
 
-const callCommand = async (asked: object) =>
-  exportPart.parse(await commands["events-export"]?.(asked))
+const callCommand = async (request: object) =>
+  exportPart.parse(await commands["events-export"]?.(request))
 const exportTo = (file: string, more: object = {}) =>
   exportEvents(file, { startAt: {}, follows: false, requestPart: callCommand, ...more })
 const linesIn = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n")
@@ -128,8 +128,8 @@ test.each<[what: string, edit: (lines: string[]) => string[], words: RegExp]>([
   ],
   ["a missing seal", (all) => rechained(all.slice(0, -1)), /the last \d+ lines have no seal/],
   ["a line of another resource", (all) => all.toSpliced(3, 0, "x"), /neither an event nor a seal/],
-])("%s is detected", async (what, edit, words) => {
-  expect(await hasErrors(editedCopy(what.replaceAll(" ", "-"), edit))).toMatch(words)
+])("%s is detected", async (description, edit, words) => {
+  expect(await hasErrors(editedCopy(description.replaceAll(" ", "-"), edit))).toMatch(words)
 })
 
 test("a seal by another key is detected, even if the file names that key", async () => {
@@ -162,9 +162,9 @@ test("a file that is not an export, or that another process is writing, is left 
   await expect(verifyEvents(path("mine"), undefined)).rejects.toThrow("is not an event export")
   await expect(verifyEvents(path("none"), undefined)).rejects.toThrow("ENOENT")
   const shared = path("shared")
-  const both = async (asked: object) => {
+  const both = async (request: object) => {
     writeFileSync(shared, "more", { flag: "a" })
-    return callCommand(asked)
+    return callCommand(request)
   }
   await expect(exportTo(shared, { requestPart: both })).rejects.toThrow(
     "another process is writing",
@@ -175,10 +175,10 @@ test("a file can start after a position, and following survives a server restart
   const { upTo } = await verifyEvents(completeFile, undefined)
   const file = path("behind")
   let times = 0
-  const gone = async (asked: object) => {
+  const gone = async (request: object) => {
     if (++times === 2) throw new Fault("failed_precondition", "start.not_running", "gone")
     if (times === 4) throw new Error("enough")
-    return callCommand(asked)
+    return callCommand(request)
   }
   const following = exportTo(file, {
     startAt: { after: upTo },

@@ -18,24 +18,24 @@ const summarizeFindings = (findings: readonly Finding[]) =>
 
 describe("the public address", () => {
   const arrived = { host: "id.example.com", peer: "10.0.0.7", isRelayed: false }
-  const look = (how: {
+  const look = (options: {
     readonly publicUrl?: string
     readonly addresses?: readonly string[]
     readonly send?: (url: string) => Promise<Response>
     readonly arrived?: Partial<typeof arrived>
   }) =>
     checkAddress({
-      publicUrl: how.publicUrl ?? "http://id.example.com",
+      publicUrl: options.publicUrl ?? "http://id.example.com",
       now,
       network: {
-        resolve: async () => how.addresses ?? ["192.0.2.1"],
-        send: Object.assign((url: string) => (how.send ?? plainOnly)(url), {
+        resolve: async () => options.addresses ?? ["192.0.2.1"],
+        send: Object.assign((url: string) => (options.send ?? plainOnly)(url), {
           preconnect: () => {},
         }) as typeof fetch,
       },
       awaitRequest: async () => ({
         path: "/debug/doctor/x",
-        arrived: async () => (how.arrived ? { ...arrived, ...how.arrived } : undefined),
+        arrived: async () => (options.arrived ? { ...arrived, ...options.arrived } : undefined),
       }),
     })
   const refused = () => Object.assign(new Error("refused"), { code: "ECONNREFUSED" })

@@ -67,8 +67,8 @@ const about = { name: "latchkey", help: "", version: "1" }
 function run(command: string, ...flags: readonly string[]): Promise<string> {
   let text = ""
   const words = ["events", command, "--data", folder.path, ...flags]
-  return runCommandLine(about, commands, words, (said) => {
-    text += said
+  return runCommandLine(about, commands, words, (values) => {
+    text += values
   }).then(() => text)
 }
 

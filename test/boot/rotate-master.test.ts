@@ -138,9 +138,9 @@ describe("with the snapshot from before an upgrade", () => {
     expect(await startResult(data)).toBe("what was sealed")
   })
 
-  test.each(["foreign", "damaged"])("removes it and says so if it is %s", async (how) => {
+  test.each(["foreign", "damaged"])("removes it and says so if it is %s", async (options) => {
     const data = copyOf()
-    if (how === "foreign") await foreign(data)
+    if (options === "foreign") await foreign(data)
     else writeFileSync(snapshotIn(data), "nothing that anybody reads".repeat(100))
     const said = await rotate?.run({ "--data": data })
     expect(said?.text).toContain(`${snapshotIn(data)} could not be re-encrypted and was deleted`)

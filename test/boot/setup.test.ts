@@ -44,7 +44,7 @@ const request = {
   ownerPassword: "Correct-horse-7",
 }
 const setUpOptions = (
-  here: Parameters<typeof runSetup>[0]["here"],
+  local: Parameters<typeof runSetup>[0]["here"],
   file: string | undefined = keyFile,
 ) => ({
   config: config(),
@@ -52,7 +52,7 @@ const setUpOptions = (
   ids: createIds(systemClock),
   request,
   keyFile: file,
-  here,
+  here: local,
 })
 const partialFile = () => `${keyFile}.part`
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8)
@@ -69,9 +69,9 @@ function expectKeyOf(file: string, { serviceKey }: SetupRequest): void {
 
 it("opens the directory itself if no server runs, and releases it", async () => {
   const asked: SetupRequest[] = []
-  const here = async (claim: FolderClaim, what: SetupRequest) => {
+  const here = async (claim: FolderClaim, request: SetupRequest) => {
     expect(claim.master).toHaveLength(32)
-    asked.push(what)
+    asked.push(request)
   }
   await runSetup(setUpOptions(here))
   const [what] = asked
@@ -108,8 +108,8 @@ describe("the key file", () => {
   const refused = () => new Fault("already_exists", "instance.exists", "there is an owner already")
 
   it("is on disk under another name before the key is registered", async () => {
-    const here = async (_: FolderClaim, what: SetupRequest) => {
-      expectKeyOf(partialFile(), what)
+    const here = async (_: FolderClaim, request: SetupRequest) => {
+      expectKeyOf(partialFile(), request)
       expect(existsSync(keyFile)).toBe(false)
     }
     await runSetup(setUpOptions(here))
@@ -139,8 +139,8 @@ describe("the key file", () => {
 
   it("is kept if the result of setup is unknown, and the next run uses it", async () => {
     const asked: SetupRequest[] = []
-    const here = async (_: FolderClaim, what: SetupRequest) => {
-      asked.push(what)
+    const here = async (_: FolderClaim, request: SetupRequest) => {
+      asked.push(request)
       if (asked.length === 1) throw new Error("the connection broke")
     }
     await expect(runSetup(setUpOptions(here))).rejects.toThrow(

@@ -85,8 +85,8 @@ describe("certificates in files", () => {
     ["TWO.example.com", "two.example.com"],
     ["x.two.example.com", "two.example.com"],
     ["other.example.com", "one.example.com"],
-  ])("%s gets the certificate of %s", async (asked, shown) => {
-    expect(await presentedSubject(listener.port, asked)).toBe(shown)
+  ])("%s gets the certificate of %s", async (request, displayed) => {
+    expect(await presentedSubject(listener.port, request)).toBe(displayed)
   })
 
   test("are replaced at the same port; requests in flight are answered", async () => {
@@ -208,8 +208,8 @@ describe("the configuration of TLS", () => {
     ["unix:/run/latchkey/http.sock", { path: "/run/latchkey/http.sock", mode: 0o660 }],
     ["unix:s|0600", { path: "s", mode: 0o600 }],
     ["unix:s|666", { path: "s", mode: 0o666 }],
-  ])("%s is a socket", (listen, place) => {
-    expect(read({ "--listen": listen })().listen).toEqual(place)
+  ])("%s is a socket", (listen, location) => {
+    expect(read({ "--listen": listen })().listen).toEqual(location)
   })
 
   test.each(["unix:", "unix:s|", "unix:s|999", "unix:a|6660"])("%s is not a socket", (listen) => {

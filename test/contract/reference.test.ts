@@ -20,8 +20,8 @@ const pages = new Map(
 )
 folder.remove()
 
-const missingFrom = (name: string, wanted: readonly string[]) =>
-  wanted.filter((each) => !pages.get(name)?.includes(`\`${each}\``))
+const missingFrom = (name: string, expected: readonly string[]) =>
+  expected.filter((each) => !pages.get(name)?.includes(`\`${each}\``))
 
 test("contains every setting in the spelling of the environment", () => {
   expect(missingFrom("configuration.md", Object.keys(keys).map(keyNames.env))).toEqual([])

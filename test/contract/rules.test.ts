@@ -229,7 +229,10 @@ describe.each(acceptedRows)("%s", (_, some) => {
   test("an accepted request satisfies every rule", () => {
     const broken = some.flatMap(({ call, body = {} }) =>
       placesIn(requireMethod(call).input, Object(body))
-        .filter((place) => isMandatory(place) && place.beside[place.field.jsonName] === undefined)
+        .filter(
+          (location) =>
+            isMandatory(location) && location.beside[location.field.jsonName] === undefined,
+        )
         .map(({ path }) => `${call} without ${path.join(".")}`),
     )
     expect(broken).toEqual([])

@@ -234,8 +234,8 @@ describe("a caller who would overwrite an unread change", () => {
   async function told(by: "owner" | "manager", to: "owner" | "manager") {
     const row = { call: `${projects}/UpdateProject`, body: { projectId: "$project" } }
     const { body, things, send } = await prepareSender(server, { row, one: {}, two: {} })
-    const update = async (who: typeof by, changes: object) =>
-      send(row.call, { ...body, ...changes }, await things.headersOf(who))
+    const update = async (userName: typeof by, changes: object) =>
+      send(row.call, { ...body, ...changes }, await things.headersOf(userName))
     const read = await send(`${projects}/GetProject`, body, await things.headersOf(to))
     const expectedVersion = read.response.headers.get("x-core-position")
     await update(by, { name: "One" })

@@ -105,9 +105,9 @@ describe.runIf(needs("chromium"))("an application that exists elsewhere", () => 
     }
     const filters = [{ projectIdFilter: { projectId } }]
     const { applications } = await service.get("ListApplications", { filters })
-    const named = (wanted: string) =>
-      applications.find(({ name }: { name: string }) => name === wanted)
-    const pkceOf = (wanted: string) => named(wanted).oidcConfiguration.pkce
+    const named = (expected: string) =>
+      applications.find(({ name }: { name: string }) => name === expected)
+    const pkceOf = (expected: string) => named(expected).oidcConfiguration.pkce
     expect(pkceOf("Proxied")).toBe("OIDC_PKCE_REQUIREMENT_REQUIRED")
     expect(pkceOf("Both")).toBeUndefined()
     await page.goto(`${service.url}/ui/console/applications/${named("Proxied").applicationId}`)

@@ -462,7 +462,7 @@ const metadataOf = (entityId: string) => `
 </EntityDescriptor>`
 
 /** Waits until no element matches, also after late responses. */
-const waitUntilGone = (what: Locator) => expect.poll(() => what.count()).toBe(0)
+const waitUntilGone = (locator: Locator) => expect.poll(() => locator.count()).toBe(0)
 
 /** Creates a user who can view the organization, and nothing else. */
 async function createViewer(url: string, token: string): Promise<void> {

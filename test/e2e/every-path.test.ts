@@ -86,7 +86,7 @@ describe.runIf(needs("chromium"))("a driver that fills in the visible fields sig
    * One step: fills in the visible fields and presses Enter; without fields, presses the first
    * button.
    */
-  async function step(page: Page, known: FieldValues): Promise<void> {
+  async function step(page: Page, values: FieldValues): Promise<void> {
     const fields = page.locator("main input:visible")
     let last = ""
     for (const input of await fields.all()) {
@@ -95,7 +95,7 @@ describe.runIf(needs("chromium"))("a driver that fills in the visible fields sig
         await input.check()
         continue
       }
-      const value = known[name]
+      const value = values[name]
       if (value === undefined) throw new Error(`nobody knows what to type as ${name}`)
       await input.fill(typeof value === "string" ? value : await value(page))
       last = name
@@ -124,7 +124,7 @@ describe.runIf(needs("chromium"))("a driver that fills in the visible fields sig
   }
 
   /** Continues until `isDone` returns true. */
-  async function drive(page: Page, known: FieldValues, isDone: () => Promise<boolean>) {
+  async function drive(page: Page, values: FieldValues, isDone: () => Promise<boolean>) {
     for (let count = 0; count < 12; count++) {
       if (await isDone()) return
       const here = await title(page)
@@ -133,7 +133,7 @@ describe.runIf(needs("chromium"))("a driver that fills in the visible fields sig
         seen.add(here)
         expect(await findViolations(page), here).toEqual([])
       }
-      await step(page, known)
+      await step(page, values)
     }
     throw new Error(`the driver is stuck at ${page.url()}: ${await title(page)}`)
   }

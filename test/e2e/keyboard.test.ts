@@ -83,12 +83,12 @@ describe.runIf(needs("chromium"))("a keyboard user", () => {
   /** Closes what a button opened, both ways; returns how the focus was lost, if it was. */
   async function leftBy(
     button: ElementHandle,
-    way: "Escape" | "Cancel",
+    method: "Escape" | "Cancel",
   ): Promise<string | undefined> {
     await button.focus()
     const before = await focused()
     await page.keyboard.press("Enter")
-    if ((await dialog().count()) > 0) return leftQuestion(before, way)
+    if ((await dialog().count()) > 0) return leftQuestion(before, method)
     // The action takes a moment; then the focus is back, or in what opened.
     await waitUntilSettled(page)
     const isKept = await expect
@@ -106,11 +106,11 @@ describe.runIf(needs("chromium"))("a keyboard user", () => {
 
   async function leftQuestion(
     before: string | undefined,
-    way: string,
+    method: string,
   ): Promise<string | undefined> {
     if (!(await isIn("dialog"))) return `${before} opens a question without it`
     const cancel = dialog().getByRole("button", { name: /^(Cancel|Close)$/ })
-    if (way === "Cancel" && (await cancel.count()) > 0) await cancel.first().press("Enter")
+    if (method === "Cancel" && (await cancel.count()) > 0) await cancel.first().press("Enter")
     else await page.keyboard.press("Escape")
     await expect.poll(() => dialog().count()).toBe(0)
     const after = await focused()

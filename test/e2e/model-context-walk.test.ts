@@ -94,7 +94,7 @@ describe.runIf(needs("chromium"))("an administrator who connects an MCP client",
   }
 
   /** A client on the user's device that has only the tool server's URL. */
-  function deskOf(kept: Kept) {
+  function deskOf(stored: Kept) {
     const authProvider: OAuthClientProvider = {
       redirectUrl,
       clientMetadata: {
@@ -104,21 +104,21 @@ describe.runIf(needs("chromium"))("an administrator who connects an MCP client",
         grant_types: ["authorization_code", "refresh_token"],
         token_endpoint_auth_method: "none",
       },
-      clientInformation: () => kept.client,
+      clientInformation: () => stored.client,
       saveClientInformation: (client) => {
-        kept.client = client
+        stored.client = client
       },
-      tokens: () => kept.tokens,
+      tokens: () => stored.tokens,
       saveTokens: (tokens) => {
-        kept.tokens = tokens
+        stored.tokens = tokens
       },
       redirectToAuthorization: ({ href }) => {
-        kept.authorize = href
+        stored.authorize = href
       },
       saveCodeVerifier: (verifier) => {
-        kept.verifier = verifier
+        stored.verifier = verifier
       },
-      codeVerifier: () => kept.verifier,
+      codeVerifier: () => stored.verifier,
     }
     const transport = () => new StreamableHTTPClientTransport(new URL(resource), { authProvider })
     const client = () => new Client({ name: "desk", version: "1.0.0" })
@@ -126,11 +126,11 @@ describe.runIf(needs("chromium"))("an administrator who connects an MCP client",
   }
 
   /** Authorizes the client in a browser if required, then calls the tool. */
-  async function called(kept: Kept, visitor: Page): Promise<string> {
-    const desk = deskOf(kept)
+  async function called(stored: Kept, visitor: Page): Promise<string> {
+    const desk = deskOf(stored)
     const first = desk.transport()
     await expect(desk.client().connect(first)).rejects.toBeInstanceOf(UnauthorizedError)
-    await visitor.goto(kept.authorize)
+    await visitor.goto(stored.authorize)
     if ((await visitor.locator('[name="loginName"]').count()) > 0) {
       await visitor.fill('[name="loginName"]', owner.loginName)
       await visitor.click('button[type="submit"]')

@@ -153,9 +153,9 @@ describe.runIf(needs("chromium"))("every page", () => {
   const begun = ({ request }: Asked) => request.timing().startTime
 
   /** Requests that were repeated, except live updates at their interval. */
-  const repeated = (asked: readonly Asked[]) =>
-    asked.filter((one, index) => {
-      const before = asked.slice(0, index).findLast(({ what }) => what === one.what)
+  const repeated = (requested: readonly Asked[]) =>
+    requested.filter((one, index) => {
+      const before = requested.slice(0, index).findLast(({ what }) => what === one.what)
       if (!before) return false
       // A request without a response has no start time either.
       const isInTime = begun(one) <= 0 || begun(one) - begun(before) > liveMs / 2
@@ -180,7 +180,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     expect(found).toEqual([])
   }, 240_000)
 
-  const ofInstance = new Set(instancePages.map((place) => `/ui/console/${place}`))
+  const ofInstance = new Set(instancePages.map((location) => `/ui/console/${location}`))
 
   test.each(consoleRoutes)(
     "%s is accessible, requests nothing twice, and shows whether it belongs to the instance",

@@ -26,7 +26,7 @@ type Certified = { readonly port: number; readonly certFile: string; readonly ke
 const kinds: readonly (readonly [
   name: string,
   kind: ProxyKind,
-  around: (lines: string, place: Certified) => string,
+  around: (lines: string, certified: Certified) => string,
 ])[] = [
   [
     ...(["nginx", "nginx"] as const),

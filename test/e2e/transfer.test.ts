@@ -14,8 +14,8 @@ describe.runIf(needs("chromium"))("an owner of two instances", () => {
   const folder = temporaryFolder()
   const file = join(folder.path, "organizations.jsonl")
   const services: Service[] = []
-  const at = (place: 0 | 1): Service => {
-    const service = services[place]
+  const at = (location: 0 | 1): Service => {
+    const service = services[location]
     if (!service) throw new Error("it was not started")
     return service
   }

@@ -89,7 +89,7 @@ test.each(injectedFaults.map((each) => [each.fault, each] as const))(
     const options = { seed, corpus: [] }
     const withFault = await runFuzzer(faulty, {
       ...options,
-      isOver: (runs) => runs >= runsMax || reasons.some((found) => reason.test(found)),
+      isOver: (runs) => runs >= runsMax || reasons.some((result) => reason.test(result)),
       onFinding: (finding) => {
         reasons = [...reasons, finding.reason]
       },

@@ -192,8 +192,8 @@ async function rowsOf(origin: string, path: string): Promise<readonly string[]> 
     }
   }
   return [...byAnswer].flatMap(([answer, { "text/html": browser, "": program }]) => {
-    const row = (who: string, which: readonly string[]) =>
-      which.length === 0 ? [] : [`${path}\t${who}\t${which.join(" ")}\t${answer}`]
+    const row = (userName: string, which: readonly string[]) =>
+      which.length === 0 ? [] : [`${path}\t${userName}\t${which.join(" ")}\t${answer}`]
     return browser.join() === program.join()
       ? row("both", browser)
       : [...row("browser", browser), ...row("program", program)]
@@ -203,10 +203,10 @@ async function rowsOf(origin: string, path: string): Promise<readonly string[]> 
 async function responseTable(
   state: string,
   origin: string,
-  asked: readonly string[],
+  requested: readonly string[],
 ): Promise<string> {
   const rows: string[] = []
-  for (const path of new Set(asked)) rows.push(...(await rowsOf(origin, path)))
+  for (const path of new Set(requested)) rows.push(...(await rowsOf(origin, path)))
   return [`# ${state}`, ...rows, ""].join("\n")
 }
 

@@ -131,8 +131,8 @@ it.each([
   ["a log elsewhere", { database: "postgres://db/latchkey" }, "start several nodes"],
   ["a socket", { listen: "unix:/run/latchkey.sock" }, "above 1 requires a port"],
   ["certificates of its own", { tls: "internal" }, "set certificate files with --tls-cert"],
-])("rejects several workers with %s", (_, file, why) => {
-  expect(() => readConfig({ file: { ...file, workers: "2" } })).toThrow(why)
+])("rejects several workers with %s", (_, file, reason) => {
+  expect(() => readConfig({ file: { ...file, workers: "2" } })).toThrow(reason)
   expect(() => readConfig({ file })).not.toThrow()
 })
 

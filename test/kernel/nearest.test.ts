@@ -10,8 +10,8 @@ test.each([
   ["given", "givenName"],
   ["permission", "permissions"],
   ["ids", "id"],
-])("%s is a near miss of %s", (word, meant) => {
-  expect(findNearest(word, known)).toBe(meant)
+])("%s is a near miss of %s", (word, intended) => {
+  expect(findNearest(word, known)).toBe(intended)
 })
 
 test.each(["x", "color", "organization", "ph", "zzzzzz", "a".repeat(65)])(

@@ -16,6 +16,6 @@ test.each([
   [456_000_000, "456 MB"],
   [12_300_000_000, "12 GB"],
   [5e15, "5000 TB"],
-])("%i bytes are %s", (bytes, said) => {
-  expect(formatSize(bytes)).toBe(said)
+])("%i bytes are %s", (bytes, values) => {
+  expect(formatSize(bytes)).toBe(values)
 })

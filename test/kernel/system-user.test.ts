@@ -62,8 +62,8 @@ test.each<[string, (key: string, secret: string) => unknown, string]>([
     ],
     "contains ops twice",
   ],
-])("rejects %s without repeating the value", (_, given, message) => {
-  const read = () => fromFile(given(key, secret))
+])("rejects %s without repeating the value", (_, input, message) => {
+  const read = () => fromFile(input(key, secret))
   expect(read).toThrow(message)
   expect(read).toThrow(/^system_users in latchkey\.toml /)
   expect(read).not.toThrow(secret.slice(40, 80))

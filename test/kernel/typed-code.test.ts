@@ -3,9 +3,9 @@ import { listCodeSpellings, withoutSeparators } from "../../src/kernel/text/type
 
 test.each(["123456", " 123456 ", "123-456", "123 456", "123\u2013456", "12-34-56", "123\u00a0456"])(
   "reads %j as 123456",
-  (given) => {
-    expect(listCodeSpellings(given)).toContain("123456")
-    expect(withoutSeparators(given)).toBe("123456")
+  (input) => {
+    expect(listCodeSpellings(input)).toContain("123456")
+    expect(withoutSeparators(input)).toBe("123456")
   },
 )
 

@@ -92,13 +92,14 @@ test("an unknown organization has the instance's style sheet, without its URL", 
 })
 
 /** Uploads branding files, and activates them. */
-async function uploadFiles(place: string | undefined, files: Readonly<Record<string, Buffer>>) {
+async function uploadFiles(location: string | undefined, files: Readonly<Record<string, Buffer>>) {
   const cx = provider.cx()
-  if (place !== undefined) await addPolicy(cx, place, { policy: labelPreview, apply: () => ({}) })
+  if (location !== undefined)
+    await addPolicy(cx, location, { policy: labelPreview, apply: () => ({}) })
   for (const [kind, data] of Object.entries(files)) {
-    await uploadLookFile(cx, place, { kind, data })
+    await uploadLookFile(cx, location, { kind, data })
   }
-  await activatePolicy(cx, place, { preview: labelPreview, policy: label })
+  await activatePolicy(cx, location, { preview: labelPreview, policy: label })
 }
 
 const picture = (side: number) => pngOf({ width: side, height: side })

@@ -236,8 +236,8 @@ describe("a response to the form itself", () => {
   }
   test.each(Object.entries(ways))(
     "to %s replaces the cookie, and is not cached",
-    async (_, way) => {
-      const { browser, page, more } = await way()
+    async (_, method) => {
+      const { browser, page, more } = await method()
       const planted = browser.cookie()
       const answer = await sent(planted, page, more)
       expect(answer.status).toBe(303)

@@ -82,7 +82,7 @@ describe("a session", () => {
 
   test.each(["ended", "expired", "locked", "deactivated", "without a home"])(
     "that is %s signs nobody in",
-    async (how) => {
+    async (options) => {
       const lifetime = { seconds: 60n, nanos: 0 }
       const orgId = provider.cx().ids.next()
       await createOrganization(provider.cx(), orgId, { name: `Org ${name}` })
@@ -96,11 +96,11 @@ describe("a session", () => {
         lifetime,
       })
       const { request } = await beginSignIn()
-      if (how === "ended") await page.end(over)
-      if (how === "expired") provider.clock.advance(60_000)
-      if (how === "locked") await lockUser(provider.cx(), other)
-      if (how === "deactivated") await deactivateUser(provider.cx(), other)
-      if (how === "without a home") await deactivateOrganization(provider.cx(), orgId)
+      if (options === "ended") await page.end(over)
+      if (options === "expired") provider.clock.advance(60_000)
+      if (options === "locked") await lockUser(provider.cx(), other)
+      if (options === "deactivated") await deactivateUser(provider.cx(), other)
+      if (options === "without a home") await deactivateOrganization(provider.cx(), orgId)
       expect(await idOf(page.finish(request, over))).toMatch(/^session\.(unproven|token_wrong)$/)
     },
   )
@@ -229,9 +229,9 @@ describe("a dynamically registered application", () => {
     await updateApplication(provider.cx(), appId, { oidc: { loginVersion } })
     return id
   }
-  async function refusedAt(uri: string, asked: Record<string, string> = {}) {
+  async function refusedAt(uri: string, request: Record<string, string> = {}) {
     const id = await registeredAt(uri)
-    const changes = { redirect_uri: uri, prompt: "login", ...asked }
+    const changes = { redirect_uri: uri, prompt: "login", ...request }
     const { path } = await browserOf(provider).go(authorizePath(id, changes))
     return new URL(await page.refuse(await page.open(path), { error: 3 }))
   }

@@ -63,9 +63,9 @@ const assertionCheck = (credentialAssertionData: object) => ({
   webAuthN: { credentialAssertionData },
 })
 
-async function claimsFor(kept: StoredSession) {
+async function claimsFor(session: StoredSession) {
   const { path, finish } = await app.begin()
-  return (await finish(await page.finish(await page.open(path), kept))).claims
+  return (await finish(await page.finish(await page.open(path), session))).claims
 }
 
 describe("a passkey", () => {

@@ -35,8 +35,8 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const setLoginPolicy = (said: Partial<Login>) =>
-  changePolicy(provider.cx(), undefined, { policy: login, apply: () => said })
+const setLoginPolicy = (values: Partial<Login>) =>
+  changePolicy(provider.cx(), undefined, { policy: login, apply: () => values })
 
 const sendCode = { deliveryType: { case: "sendCode", value: { urlTemplate } } }
 
@@ -61,12 +61,12 @@ const code = async () => {
   const link = (await mails()).at(-1)?.link ?? ""
   return { link, typed: decodeURIComponent(link.split("#")[1] ?? "") }
 }
-const checkCode = (kept: StoredSession, typed: string) =>
-  page.check(kept, { otpEmail: { code: typed } })
+const checkCode = (session: StoredSession, typed: string) =>
+  page.check(session, { otpEmail: { code: typed } })
 const idOf = (end: Promise<unknown>) => end.then(() => "done").catch(({ id: why }) => why)
-const finishSignIn = async (kept: StoredSession) => {
+const finishSignIn = async (session: StoredSession) => {
   const { path, finish } = await app.begin()
-  return (await finish(await page.finish(await page.open(path), kept))).claims
+  return (await finish(await page.finish(await page.open(path), session))).claims
 }
 
 describe("a code by email", () => {
@@ -138,10 +138,10 @@ describe("a caller can't learn which users exist", () => {
     expect(await idOf(checkCode(kept, "00000000"))).toBe("session.proof_wrong")
   })
 
-  const own = (said: Partial<Login>) =>
+  const own = (values: Partial<Login>) =>
     addPolicy(provider.cx(), provider.setup.orgId, {
       policy: login,
-      apply: () => ({ ...login.standard, ...said }),
+      apply: () => ({ ...login.standard, ...values }),
     })
 
   test("ten are sent per hour, and the eleventh request gets the same response", async () => {

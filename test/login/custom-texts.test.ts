@@ -23,10 +23,10 @@ const textOnPage = async (more = {}) => {
   const { page } = await browserOf(provider).go(authorizePath(client.id, more))
   return page
 }
-const setTexts = (place: string | undefined, texts: Record<string, string>) =>
-  putText(provider.cx(), place, { template: keyTemplate, language }, texts)
-const setV1Texts = (place: string | undefined, texts: Record<string, string>) =>
-  putText(provider.cx(), place, { template: fieldTemplate, language }, texts)
+const setTexts = (location: string | undefined, texts: Record<string, string>) =>
+  putText(provider.cx(), location, { template: keyTemplate, language }, texts)
+const setV1Texts = (location: string | undefined, texts: Record<string, string>) =>
+  putText(provider.cx(), location, { template: fieldTemplate, language }, texts)
 
 test("a page shows the instance's text, and the default once that is removed", async () => {
   expect(await textOnPage()).toContain("<h1>Sign in</h1>")

@@ -53,7 +53,7 @@ describe.each([
     ["an expired sign-in", expiredCallback],
     ["a page of an expired sign-in", `${loginPaths.password}?authRequest=1`],
     ["a link without its code", loginPaths.passwordSet],
-  ])("%s redirects to the sign-in without an application", async (_what, path) => {
+  ])("%s redirects to the sign-in without an application", async (_description, path) => {
     const { page } = await opened(path)
     expect(targetsOn(page)).toContain(loginPaths.entry)
   })

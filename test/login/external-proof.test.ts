@@ -100,7 +100,7 @@ test("a password links", async () => {
 
 describe("a password check before linking costs one of the address's attempts", () => {
   /** The failed attempts recorded for a password after the response; `change` runs before it. */
-  async function costOf(given: string, change?: () => Promise<unknown>): Promise<number> {
+  async function costOf(text: string, change?: () => Promise<unknown>): Promise<number> {
     let spent = 0
     const count = (by: number) => (budget: string) => {
       if (budget === "guess") spent += by
@@ -117,7 +117,7 @@ describe("a password check before linking costs one of the address's attempts", 
     const asked = await arriveFromProvider(browser)
     await change?.()
     spent = 0
-    const end = await browser.post(asked, { ...linkByPassword, password: given })
+    const end = await browser.post(asked, { ...linkByPassword, password: text })
     expect(end.response.status).toBe(422)
     return spent
   }

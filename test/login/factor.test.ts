@@ -239,8 +239,8 @@ describe("a key", () => {
       authRequest: /name="authRequest" value="([^"]+)"/.exec(page.page)?.[1] ?? "",
       csrf: /name="csrf" value="([^"]+)"/.exec(page.page)?.[1] ?? "",
     }
-    const send = (who: ReturnType<typeof browserOf>, changes = {}) =>
-      who.go("/ui/login/passkey", {
+    const send = (user: ReturnType<typeof browserOf>, changes = {}) =>
+      user.go("/ui/login/passkey", {
         method: "POST",
         body: new URLSearchParams({ ...fields, ...changes }),
       })

@@ -13,10 +13,14 @@ const request: SignInRequest = { prompts: [], sessionId: "", created: now }
 const passwordOnly = { checks: {}, userVerified: false }
 const ann: PresentSession = { id: "s-ann", userId: "ann", authTime: now - 60_000, ...passwordOnly }
 const bob: PresentSession = { id: "s-bob", userId: "bob", authTime: now - 600_000, ...passwordOnly }
-const done = (who: PresentSession): Step => ({ kind: "done", sessionId: who.id })
+const done = (session: PresentSession): Step => ({ kind: "done", sessionId: session.id })
 const choose: Step = { kind: "choose" }
-const consent = (who: PresentSession): Step => ({ kind: "consent", sessionId: who.id })
-const barred = (who: PresentSession): Step => ({ kind: "barred", sessionId: who.id, bar: "roles" })
+const consent = (session: PresentSession): Step => ({ kind: "consent", sessionId: session.id })
+const barred = (session: PresentSession): Step => ({
+  kind: "barred",
+  sessionId: session.id,
+  bar: "roles",
+})
 const barUsers =
   (...users: readonly string[]) =>
   (userId: string) =>

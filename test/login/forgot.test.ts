@@ -42,7 +42,7 @@ beforeEach(async () => {
 const findForgotLink = (text: string) =>
   /href="(\/ui\/login\/password\/forgot[^"]*)"/.exec(text)?.[1]
 const forgotLink = (text: string) => (findForgotLink(text) ?? "").replaceAll("&amp;", "&")
-const codeOf = (who = id) => sentCode(provider.cx(), who, "password")?.plain
+const codeOf = (user = id) => sentCode(provider.cx(), user, "password")?.plain
 
 /** Requests a link in a browser, as users do. */
 async function requestLink(loginName = name, browser = browserOf(provider), from = "/ui/login") {
@@ -323,9 +323,9 @@ describe("the page of the link", () => {
     ["deactivated", () => deactivateUser(provider.cx(), id)],
   ])(
     "is rejected for an account that is %s, and only that user sees the reason",
-    async (words, turn) => {
+    async (words, round) => {
       const { browser, choice } = await enterCode()
-      await turn()
+      await round()
       const end = await browser.post(choice, newPasswordFields(newPassword))
       expect([end.response.status, end.page.includes(words)]).toEqual([403, true])
       const wrong = await browser.post(choice, {

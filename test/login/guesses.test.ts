@@ -197,8 +197,8 @@ describe("five hundred requests of each kind to find users", () => {
         both[way].push({ said, worked: performance.now() - begun })
       }
     }
-    const half = (told: readonly Told[]) =>
-      told.map(({ worked }) => worked).toSorted((a, b) => a - b)[told.length / 2] ?? 0
+    const half = (received: readonly Told[]) =>
+      received.map(({ worked }) => worked).toSorted((a, b) => a - b)[received.length / 2] ?? 0
     const [known, unknown] = [half(both.known), half(both.unknown)]
     const saying = new Set([...both.known, ...both.unknown].map(({ said }) => said))
     return { saying: [...saying], ratio: known / unknown, longest: Math.max(known, unknown) }

@@ -73,20 +73,20 @@ async function signInAtProvider(person: object): Promise<Record<string, string>>
   return { at: url.origin + url.pathname, ...Object.fromEntries(url.searchParams) }
 }
 
-const retrieve = (told: Record<string, string>, by = call) =>
+const retrieve = (received: Record<string, string>, by = call) =>
   by("user.v2.UserService/RetrieveIdentityProviderIntent", {
-    idpIntentId: told.id,
-    idpIntentToken: told.token,
+    idpIntentId: received.id,
+    idpIntentToken: received.token,
   })
 
-const check = (told: Record<string, string>) =>
+const check = (received: Record<string, string>) =>
   call("session.v2.SessionService/CreateSession", {
-    checks: { idpIntent: { idpIntentId: told.id, idpIntentToken: told.token } },
+    checks: { idpIntent: { idpIntentId: received.id, idpIntentToken: received.token } },
   })
 
 /** Creates the user that the intent suggests. */
-async function createSuggested(told: Record<string, string>): Promise<string> {
-  const { userAction } = await retrieve(told)
+async function createSuggested(received: Record<string, string>): Promise<string> {
+  const { userAction } = await retrieve(received)
   const { username, userType } = userAction.value
   const owner = provider.setup.orgId
   const made = { organizationId: owner, username, userType }

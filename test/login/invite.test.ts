@@ -188,12 +188,12 @@ describe("the link of an invitation", () => {
 })
 
 describe("an invalid code", () => {
-  async function shownFor(userId: string, said: string): Promise<VisitedPage> {
+  async function shownFor(userId: string, text: string): Promise<VisitedPage> {
     const send: Provider["send"] = (path, init) =>
       provider.send(path, init, { languages: ["de-CH", "en"] })
     const browser = browserOf({ send })
     const first = await browser.go(`${verifyPath}?userId=${userId}&invite=true`)
-    return browser.post(first, { code: said })
+    return browser.post(first, { code: text })
   }
 
   test("shows the possible causes and what to do", async () => {
@@ -219,8 +219,8 @@ describe("an invalid code", () => {
   test.each([
     ["too old", async () => provider.clock.advance(72 * 3_600_000)],
     ["replaced by a newer one", async () => void (await sendInvitation())],
-  ])("can be %s", async (_, turn) => {
-    await turn()
+  ])("can be %s", async (_, round) => {
+    await round()
     const { shown } = await openPasswordForm()
     expect(shown.response.status).toBe(422)
     expect(shown.page).not.toContain("Nina")
@@ -320,9 +320,9 @@ describe("the choice of the first password", () => {
     ["deactivated", () => deactivateUser(provider.cx(), id)],
   ])(
     "is rejected for an account that is %s, and only that user sees the reason",
-    async (words, turn) => {
+    async (words, round) => {
       const { browser, shown } = await openPasswordForm()
-      await turn()
+      await round()
       for (const fields of [
         passwordFields(ownPassword),
         { code: "AAAAAA", ...passwordFields(ownPassword) },

@@ -33,8 +33,8 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const setLoginPolicy = (said: Partial<Login>) =>
-  changePolicy(provider.cx(), undefined, { policy: login, apply: () => said })
+const setLoginPolicy = (values: Partial<Login>) =>
+  changePolicy(provider.cx(), undefined, { policy: login, apply: () => values })
 
 /** The emails in order, each with its code and link. */
 async function listMails() {
@@ -225,10 +225,10 @@ describe("a caller can't learn which users exist", () => {
   })
   let same: readonly string[] | undefined
 
-  const ownPolicy = (said: Partial<Login>) =>
+  const ownPolicy = (values: Partial<Login>) =>
     addPolicy(provider.cx(), provider.setup.orgId, {
       policy: login,
-      apply: () => ({ ...login.standard, ...said }),
+      apply: () => ({ ...login.standard, ...values }),
     })
 
   test("users who can't sign in this way get no email; each request has one commit", async () => {

@@ -16,14 +16,14 @@ afterEach(() => provider.close())
 
 test.each([["the ID of a link"], ["no ID of a link"]])(
   "a page with %s completes no registration that was started without it",
-  async (given) => {
+  async (input) => {
     const cx = provider.cx()
     const { codeId } = await createPasskeyLink(cx, id, { returned: true })
     const { tokenId, options } = await beginKey(cx, id, { kind: "passkey" })
     const { creation } = createKey(options, { origin: issuer })
     const browser = browserOf(provider)
     const page = await browser.go(`/ui/login/passkey/set?userId=${id}&codeId=${codeId}`)
-    const fields = given === "no ID of a link" ? { codeId: "" } : {}
+    const fields = input === "no ID of a link" ? { codeId: "" } : {}
     const credential = JSON.stringify(creation)
     const end = await browser.post(page, { ...fields, tokenId, credential, code: "wrong" })
     expect(end.path).not.toContain("/ui/login/signedin")

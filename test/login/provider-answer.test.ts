@@ -142,10 +142,10 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const changeProvider = (more: Partial<Options>, given: Settings = settings) =>
+const changeProvider = (more: Partial<Options>, input: Settings = settings) =>
   updateIdp(provider.cx(), undefined, idpId, {
     name: "Acme",
-    settings: given,
+    settings: input,
     options: { ...options, ...more },
   })
 

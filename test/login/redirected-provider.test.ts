@@ -70,9 +70,9 @@ const isSignedIn = async (browser: ReturnType<typeof newBrowser>): Promise<boole
 test("redirected until its response arrives", async () => {
   const { turn } = await addLinkedUser()
   await turn(upstreamIssuer)
-  const send: Upstream["outside"]["send"] = async (...asked) => {
-    const answer = await upstream.outside.send(...asked)
-    if (asked[0].url.endsWith("/userinfo")) await turn(realIssuer)
+  const send: Upstream["outside"]["send"] = async (...request) => {
+    const answer = await upstream.outside.send(...request)
+    if (request[0].url.endsWith("/userinfo")) await turn(realIssuer)
     return answer
   }
   const browser = newBrowser(provider, { ...upstream.outside, send })

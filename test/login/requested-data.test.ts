@@ -57,7 +57,7 @@ describe("the consent page", () => {
       "erfährt: welches Konto deines ist, deine E-Mail-Adresse, deine Telefonnummer, deine " +
         "Rollen und Gruppen, deine Organisation und die Metadaten deines Kontos.",
     ],
-  ])("lists requests by reserved scopes and single claims: %s", async (language, said) => {
+  ])("lists requests by reserved scopes and single claims: %s", async (language, values) => {
     const client = await provider.addClient()
     const claims = { id_token: { phone_number: null }, userinfo: { email: null, roles: null } }
     const asked = await browserOf(provider).signIn(
@@ -69,6 +69,6 @@ describe("the consent page", () => {
       }),
     )
     expect(asked.path).toMatch(/^\/ui\/login\/consent/)
-    expect(asked.page.replace(/<!-- -->/g, "")).toContain(said)
+    expect(asked.page.replace(/<!-- -->/g, "")).toContain(values)
   })
 })

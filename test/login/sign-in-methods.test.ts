@@ -75,8 +75,8 @@ async function addPerson(userName: string, changeRequired = false): Promise<stri
 const createBrowserState = (): BrowserState => ({ browser: browserOf(provider), kept: [] })
 /** Runs `go` with the login policy, and resets it. */
 async function withLoginPolicy(values: Partial<Login>, go: () => Promise<void>): Promise<void> {
-  const say = (said: Partial<Login>) =>
-    changePolicy(provider.cx(), undefined, { policy: login, apply: () => said })
+  const say = (values: Partial<Login>) =>
+    changePolicy(provider.cx(), undefined, { policy: login, apply: () => values })
   await say(values)
   try {
     await go()
@@ -356,8 +356,8 @@ const grant = "urn:ietf:params:oauth:grant-type:device_code"
 describe.each(["hosted", "custom"])("through the %s pages", (which) => {
   const face = () => drivers[which] as SignInDriver
 
-  test.each(Object.keys(scenarios))("%s", async (way) => {
-    await scenarios[way]?.(face(), createBrowserState())
+  test.each(Object.keys(scenarios))("%s", async (method) => {
+    await scenarios[method]?.(face(), createBrowserState())
   })
 
   test("a device", async () => {

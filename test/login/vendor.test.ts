@@ -381,10 +381,10 @@ describe("Google", () => {
     ["a domain that it hosts", true, { email: "ada@example.com", hd: "example.com" }],
     ["its own domain", true, { email: "ada@gmail.com" }],
     ["any other domain", false, { email: "ada@example.com" }],
-  ])("is authoritative for addresses of %s: %s", async (_, emailVerified, said) => {
-    claims = { ...said, email_verified: true }
+  ])("is authoritative for addresses of %s: %s", async (_, emailVerified, values) => {
+    claims = { ...values, email_verified: true }
     expect(responseOf(await walk())).toHaveProperty("code")
-    expect(profileOf(String(said.email))).toMatchObject({ emailVerified })
+    expect(profileOf(String(values.email))).toMatchObject({ emailVerified })
   })
 
   test("with another issuer is rejected", async () => {

@@ -92,9 +92,9 @@ test.each([
   ["file:///etc/passwd", "https://"],
   ["app.example.com", "https://"],
   ["https://user:pw@app.example.com/", "password"],
-])("%s is not called", async (url, why) => {
+])("%s is not called", async (url, reason) => {
   const { outbound, sent } = traceConnections(["93.184.216.34"])
-  await expect(outbound(postTo(url))).rejects.toThrow(why)
+  await expect(outbound(postTo(url))).rejects.toThrow(reason)
   expect(sent).toEqual([])
 })
 

@@ -48,8 +48,8 @@ const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
-async function serving(wanted: Parameters<typeof startMailServer>[0] = {}) {
-  const server = await startMailServer(wanted)
+async function serving(options: Parameters<typeof startMailServer>[0] = {}) {
+  const server = await startMailServer(options)
   closing.push(server.close)
   return server
 }
@@ -284,7 +284,8 @@ describe("a failed delivery is reported with its steps", () => {
   })
 
   /** Rejects like Postfix with reject_unknown_helo_hostname and similar settings. */
-  const helo = (client: string, why: string) => `4.7.1 <${client}>: Helo command rejected: ${why}`
+  const helo = (client: string, reason: string) =>
+    `4.7.1 <${client}>: Helo command rejected: ${reason}`
 
   test("a name that the server can't resolve is replaced by the address", async () => {
     const clients: string[] = []
@@ -306,11 +307,11 @@ describe("a failed delivery is reported with its steps", () => {
     [450, "Host not found"],
     [554, "Access denied"],
     [504, "need fully-qualified hostname"],
-  ])("%d about every name is not a failure of the message", async (status, why) => {
-    const server = await serving({ judge: (_, client) => ({ status, text: helo(client, why) }) })
+  ])("%d about every name is not a failure of the message", async (status, reason) => {
+    const server = await serving({ judge: (_, client) => ({ status, text: helo(client, reason) }) })
     const result = await send(at(server.port), mail)
     expect(result).toMatchObject({ done: false, concerns: "provider", lasting: false })
-    expect(result.done || result.reason).toContain(why)
+    expect(result.done || result.reason).toContain(reason)
   })
 
   test.each([

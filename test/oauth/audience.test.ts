@@ -221,8 +221,8 @@ describe("a token that an application gets for a user by", () => {
     Guarded: { ...notNamed, ...expectedRemoved },
     Shut: { ...notNamed, ...expectedRemoved },
   }
-  const cases = Object.keys(userFlows).flatMap((way) =>
-    Object.keys(rows).map((name) => ({ way, name })),
+  const cases = Object.keys(userFlows).flatMap((method) =>
+    Object.keys(rows).map((name) => ({ way: method, name })),
   )
   test.each(cases)("$way has the project $name only if permitted", async ({ way, name }) => {
     const of = target(name)
@@ -245,8 +245,8 @@ describe("a token that a service account gets by", () => {
     Guarded: expectedRemoved,
     Shut: expectedRemoved,
   }
-  const cases = Object.keys(serviceFlows).flatMap((way) =>
-    Object.keys(rows).map((name) => ({ way, name })),
+  const cases = Object.keys(serviceFlows).flatMap((method) =>
+    Object.keys(rows).map((name) => ({ way: method, name })),
   )
   test.each(cases)("$way is for the project $name only as it may be", async ({ way, name }) => {
     const got = await serviceFlows[way]?.(target(name).id)

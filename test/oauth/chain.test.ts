@@ -113,17 +113,20 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
     ["user was locked", "userId", lockUser, unlockUser],
     ["user was deactivated", "userId", deactivateUser, reactivateUser],
     ["organisation was deactivated", "orgId", org.deactivateOrganization, activateOrganization],
-  ] as const)("stays invalid when its %s and is reactivated", async (_, what, stop, start) => {
-    await stop(provider.cx(), fixture[what])
-    await start(provider.cx(), fixture[what])
-    expect(await statusOf(fixture.token)).toBe(401)
-    // The browser has no session either: the user must sign in.
-    const silent = await fixture.browser.go(authorizePath(fixture.client.id, { prompt: "none" }))
-    expect(responseOf(silent).error).toBe("login_required")
-    const again = await fixture.browser.signIn(authorizePath(fixture.client.id), fixture.name)
-    expect(responseOf(again).code).toBeDefined()
-    expect(await statusOf(fixture.token)).toBe(401)
-  })
+  ] as const)(
+    "stays invalid when its %s and is reactivated",
+    async (_, description, stop, start) => {
+      await stop(provider.cx(), fixture[description])
+      await start(provider.cx(), fixture[description])
+      expect(await statusOf(fixture.token)).toBe(401)
+      // The browser has no session either: the user must sign in.
+      const silent = await fixture.browser.go(authorizePath(fixture.client.id, { prompt: "none" }))
+      expect(responseOf(silent).error).toBe("login_required")
+      const again = await fixture.browser.signIn(authorizePath(fixture.client.id), fixture.name)
+      expect(responseOf(again).code).toBeDefined()
+      expect(await statusOf(fixture.token)).toBe(401)
+    },
+  )
 
   test("is rejected in any other spelling", async () => {
     const { token } = fixture

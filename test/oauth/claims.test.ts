@@ -90,10 +90,10 @@ const input = (scopes: readonly string[], more: Partial<ClaimsContext> = {}): Cl
 })
 
 const sources = {
-  id_token: (what: ClaimsContext) => idTokenClaims(provider.cx(), what),
-  "access token": (what: ClaimsContext) => accessTokenClaims(provider.cx(), what),
-  userinfo: (what: ClaimsContext) => userinfoClaims(provider.cx(), what),
-  introspection: (what: ClaimsContext) => introspectionClaims(provider.cx(), what, "shop"),
+  id_token: (context: ClaimsContext) => idTokenClaims(provider.cx(), context),
+  "access token": (context: ClaimsContext) => accessTokenClaims(provider.cx(), context),
+  userinfo: (context: ClaimsContext) => userinfoClaims(provider.cx(), context),
+  introspection: (context: ClaimsContext) => introspectionClaims(provider.cx(), context, "shop"),
 } as const
 type Source = keyof typeof sources
 const everywhere: readonly Source[] = ["id_token", "access token", "userinfo", "introspection"]
@@ -310,18 +310,18 @@ describe("the user's organization", () => {
     [`${owner}:name`]: "Example",
     [`${owner}:primary_domain`]: domainOf(home),
   })
-  const inPlace = (place: Source, scopes: readonly string[]) => {
-    const { sub: _, ...claims } = sources[place](input(scopes))
+  const inPlace = (source: Source, scopes: readonly string[]) => {
+    const { sub: _, ...claims } = sources[source](input(scopes))
     return claims
   }
 
-  test.each(everywhere)("is included in the %s if requested", (place) => {
-    expect(inPlace(place, [owner])).toEqual(whole())
-    expect(inPlace(place, [`urn:core:iam:org:id:${home}`])).toEqual({
+  test.each(everywhere)("is included in the %s if requested", (location) => {
+    expect(inPlace(location, [owner])).toEqual(whole())
+    expect(inPlace(location, [`urn:core:iam:org:id:${home}`])).toEqual({
       ...whole(),
       "urn:core:iam:org:id": home,
     })
-    expect(inPlace(place, [`urn:core:iam:org:domain:primary:${domainOf(home)}`])).toEqual({
+    expect(inPlace(location, [`urn:core:iam:org:domain:primary:${domainOf(home)}`])).toEqual({
       "urn:core:iam:org:domain:primary": domainOf(home),
     })
   })
@@ -475,8 +475,8 @@ describe("a sign-in", () => {
     const end = await browserOf(provider).signIn(authorizePath(client.id, { scope }), "pat")
     expect(end.path).not.toContain("code=")
     const robot = await addServiceAccount(provider)
-    const ask = async (wanted: string) => {
-      const fields = { grant_type: "client_credentials", scope: wanted }
+    const ask = async (expected: string) => {
+      const fields = { grant_type: "client_credentials", scope: expected }
       const { status, answer } = await sendTokenRequest(
         provider,
         fields,

@@ -65,8 +65,8 @@ async function authenticates(
 async function isListed({ subjects, subject, kind }: Case): Promise<boolean> {
   const cx = subjects.provider.cx()
   const page = { limit: 1000, offset: 0, asc: true }
-  const has = async (what: Searchable, ids: readonly string[]) => {
-    const { rows } = await search<{ readonly id: string }>(cx, what, { page, filters: [] })
+  const has = async (searchable: Searchable, ids: readonly string[]) => {
+    const { rows } = await search<{ readonly id: string }>(cx, searchable, { page, filters: [] })
     return allOf(ids.map((id) => rows.some((row) => row.id === id)))
   }
   switch (kind) {

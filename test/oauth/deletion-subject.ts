@@ -187,8 +187,8 @@ async function addRegistered(provider: Provider, projectId: string) {
 }
 
 /** An identity provider with a linked account of the user; the instance's without `orgId`. */
-async function addProviderOf(provider: Provider, userId: string, given: GivenProvider) {
-  const { name, orgId, author } = given
+async function addProviderOf(provider: Provider, userId: string, input: GivenProvider) {
+  const { name, orgId, author } = input
   const cx = provider.cx(author === undefined ? {} : { caller: callerOf(author, orgId) })
   const { id } = await createIdp(cx, orgId, {
     name: `Provider of ${name}`,

@@ -144,9 +144,9 @@ describe.each(Object.entries(actions))("%s", (name, { kind, act, undo }) => {
   })
   afterAll(() => subjects.provider.close())
 
-  test.each(table.rows.map(({ thing }) => thing))("%s", (thing) => {
-    const outcome = table.outcome(thing, name)
-    expect(found.get(thing), `docs/reference/deletion.tsv: ${thing}`).toBe(outcome)
+  test.each(table.rows.map(({ thing }) => thing))("%s", (item) => {
+    const outcome = table.outcome(item, name)
+    expect(found.get(item), `docs/reference/deletion.tsv: ${item}`).toBe(outcome)
   })
 })
 
@@ -204,8 +204,8 @@ describe("the notes below the tables", () => {
   })
   afterAll(() => subjects.provider.close())
 
-  const works = async (subject: Subject, thing: string) =>
-    resourceChecks[thing]?.({ subjects, subject, kind: "provider" })
+  const works = async (subject: Subject, name: string) =>
+    resourceChecks[name]?.({ subjects, subject, kind: "provider" })
 
   const promote = async ({ store, cx }: Subjects["provider"], userId: string) => {
     const onInstance = { target: { level: "instance" }, roles: ["IAM_OWNER"], userId } as const

@@ -97,8 +97,8 @@ async function createBystander() {
 function createLoggedApp({ store, clock, secrets, cx }: Provider): App {
   const line =
     (level: string) =>
-    (...said: readonly unknown[]) =>
-      void log.push(`${level} ${JSON.stringify(said)}`)
+    (...values: readonly unknown[]) =>
+      void log.push(`${level} ${JSON.stringify(values)}`)
   const { ids, random } = cx()
   const services = {
     store,
@@ -125,7 +125,7 @@ function createLoggedApp({ store, clock, secrets, cx }: Provider): App {
       pace: () => async () => undefined,
     }),
     call: (instance: string, name: string) => cx({ instance, caller: { kind: "system", name } }),
-    broke: (what: string) => void log.push(`broke ${what}`),
+    broke: (label: string) => void log.push(`broke ${label}`),
   }
   const setupToken = { isOpen: () => false, renew: () => "", matches: () => false, close: () => {} }
   return createApp({ services: services as never, setupToken, upstream: "http://127.0.0.1:8080" })
@@ -207,7 +207,7 @@ const issued = new Set<string>()
 
 async function findProblems(
   request: HostileRequest,
-  known: readonly string[],
+  knownNames: readonly string[],
 ): Promise<readonly string[]> {
   const { method, path, headers, body } = request
   const init = { method, headers, body: body ?? null, redirect: "manual" } as const
@@ -224,7 +224,7 @@ async function findProblems(
     response.status >= 500 && `answered ${response.status}`,
     traces.test(text) && "shows its inside",
     bystander.secrets.some(leaks) && "tells a secret of somebody else",
-    known.some((secret) => !sent.includes(secret) && leaks(secret)) && "tells a secret",
+    knownNames.some((secret) => !sent.includes(secret) && leaks(secret)) && "tells a secret",
     location !== null && !isAllowedRedirect(location) && `leads to ${location}`,
     foreignTargets(text).map((away) => `leads to ${away}`)[0] ?? false,
     !isAllowedRedirect(refreshTarget(response)) && `leads to ${refreshTarget(response)} in a while`,

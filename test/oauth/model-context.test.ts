@@ -198,9 +198,9 @@ describe("an unregistered client of the Model Context Protocol", () => {
   ] as const
   test.each(servers)(
     "calls a server that requests %s, without openid",
-    async (_, named, granted) => {
+    async (_, name, granted) => {
       await enableRegistration(provider)
-      supported = named
+      supported = name
       const desk = deskOf()
       const { asked, said } = await authorizeAndCall(desk)
       expect(said).toMatchObject(resultForOlga())

@@ -353,26 +353,30 @@ describe("RFC 6749", () => {
     expect([response.status, (await response.json()).error]).toEqual([413, "invalid_request"])
   })
 
-  const ends: Readonly<Record<string, (id: string, who: Browser) => Promise<unknown>>> = {
-    "signed out": (_, who) => who.go("/oidc/v1/endsession").then((asked) => who.post(asked, {})),
+  const ends: Readonly<Record<string, (id: string, browser: Browser) => Promise<unknown>>> = {
+    "signed out": (_, user) =>
+      user.go("/oidc/v1/endsession").then((request) => user.post(request, {})),
     "was locked": (id) => lockUser(provider.cx(), id),
     "was removed": (id) => removeUser(provider.cx(), id),
     "has a new password": async (id) =>
       setPassword(provider.cx(), id, await createPassword("Another-Horse-8", { names: [] })),
   }
-  test.each(Object.entries(ends))("§4.1.3 a code is invalid once its user %s", async (how, end) => {
-    const name = how.replaceAll(" ", "")
-    const id = await provider.addPerson(name)
-    const person = browserOf(provider)
-    const { code = "" } = responseOf(await person.signIn(authorizePath(web.id), name))
-    await end(id, person)
-    const { status, answer } = await sendTokenRequest(
-      provider,
-      codeFields(code),
-      `${web.id}:${web.secret}`,
-    )
-    expect([status, answer.error]).toEqual([400, "invalid_grant"])
-  })
+  test.each(Object.entries(ends))(
+    "§4.1.3 a code is invalid once its user %s",
+    async (options, end) => {
+      const name = options.replaceAll(" ", "")
+      const id = await provider.addPerson(name)
+      const person = browserOf(provider)
+      const { code = "" } = responseOf(await person.signIn(authorizePath(web.id), name))
+      await end(id, person)
+      const { status, answer } = await sendTokenRequest(
+        provider,
+        codeFields(code),
+        `${web.id}:${web.secret}`,
+      )
+      expect([status, answer.error]).toEqual([400, "invalid_grant"])
+    },
+  )
 
   test("§4.1.3 a code of one project's client is rejected for another project's", async () => {
     const projectId = provider.cx().ids.next()

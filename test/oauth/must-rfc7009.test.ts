@@ -118,7 +118,7 @@ const introspecting: readonly Row[] = [
       await lockUser(provider.cx(), id)
       expect(await introspectToken(locked)).toEqual({ active: false })
       await unlockUser(provider.cx(), id)
-      await ira.go("/oidc/v1/endsession").then((asked) => ira.post(asked, {}))
+      await ira.go("/oidc/v1/endsession").then((request) => ira.post(request, {}))
       expect(await introspectToken(locked)).toEqual({ active: false })
     },
   ],

@@ -25,11 +25,11 @@ beforeEach(async () => {
 })
 afterAll(() => provider.close())
 
-const isSignedIn = async (who = browser) =>
-  (await who.go("/ui/login/signedin")).path === "/ui/login/signedin"
+const isSignedIn = async (user = browser) =>
+  (await user.go("/ui/login/signedin")).path === "/ui/login/signedin"
 
-const signOut = (parameters: Readonly<Record<string, string>>, who = browser) =>
-  who.go(`/oidc/v1/endsession?${new URLSearchParams(parameters)}`)
+const signOut = (parameters: Readonly<Record<string, string>>, user = browser) =>
+  user.go(`/oidc/v1/endsession?${new URLSearchParams(parameters)}`)
 
 const rows: readonly Row[] = [
   [

@@ -123,7 +123,7 @@ describe.each(clients)("a request without openid of %s", (_, of) => {
     ["in another case", { scope: `OpenID ${management}` }],
     ["with a tab for a space", { scope: `openid\t${management} ${management}` }],
   ] as const
-  test.each(ways)("gets no management audience %s", async (_way, changes) => {
+  test.each(ways)("gets no management audience %s", async (_method, changes) => {
     const { access_token } = await requestTokens(of(), changes)
     const { aud, scope } = decodeJwt(String(access_token))
     expect(aud).not.toContain(provider.ownProjectId)

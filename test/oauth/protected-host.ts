@@ -85,8 +85,8 @@ export async function openProtectedHost() {
     })
 
   /** Status, user and challenge of both requests that proxies send. */
-  async function answers(asked: ProxyRequest) {
-    const [gate, check] = [await ask(asked), await ask({ ...asked, at: "/check" })]
+  async function answers(request: ProxyRequest) {
+    const [gate, check] = [await ask(request), await ask({ ...request, at: "/check" })]
     expect(check.status).toBe(gate.status)
     expect(gate.headers.get("location")).toBeNull()
     // nginx forwards it from both.

@@ -361,11 +361,11 @@ describe("the dependencies of a refresh token", () => {
   }
   test.each(Object.entries(pauses))(
     "while %s, it is rejected and not consumed",
-    async (name, turn) => {
+    async (name, round) => {
       const mine = await own(`pause ${name}`.replaceAll(" ", ""))
-      await turn[0](provider.cx(), mine)
+      await round[0](provider.cx(), mine)
       expect((await refresh(mine.token, mine.mine)).status).toBeGreaterThanOrEqual(400)
-      await turn[1](provider.cx(), mine)
+      await round[1](provider.cx(), mine)
       expect((await refresh(mine.token, mine.mine)).status).toBe(200)
     },
   )

@@ -15,7 +15,7 @@ test("proofs from one address leave room for those from others", async () => {
     },
   })
   const expires = provider.clock.now() + 70_000
-  const use = (source: string, what: string) => isFirstUse(from(source), what, expires)
+  const use = (source: string, label: string) => isFirstUse(from(source), label, expires)
   const uses: ReturnType<typeof use>[] = []
   const flood = () => {
     for (let at = 0; at < 500_000; at++) uses.push(use("192.0.2.1", `${at}`))

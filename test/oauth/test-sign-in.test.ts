@@ -49,23 +49,23 @@ type TestOptions = {
 }
 
 /** The URL that the browser of the test's author is sent to. */
-async function pathOf(appId: string, wanted: TestOptions = {}): Promise<string> {
-  const { scope = "", chooseAccount = false, by = olga } = wanted
+async function pathOf(appId: string, options: TestOptions = {}): Promise<string> {
+  const { scope = "", chooseAccount = false, by = olga } = options
   const cx = { ...provider.cx(), caller: callerOf(by) }
   const { clientId, requestUri } = await startTestSignIn(cx, appId, { scope, chooseAccount })
   const query = new URLSearchParams({ client_id: clientId, request_uri: requestUri })
   return `/oauth/v2/authorize?${query}`
 }
 
-const runTest = async (appId: string, wanted?: TestOptions) =>
-  browser.go(await pathOf(appId, wanted))
+const runTest = async (appId: string, options?: TestOptions) =>
+  browser.go(await pathOf(appId, options))
 
-const runTestWith = async (oidc: Partial<OidcConfig>, wanted?: TestOptions) =>
-  runTest((await provider.addClient(oidc, "shop")).appId, wanted)
+const runTestWith = async (oidc: Partial<OidcConfig>, options?: TestOptions) =>
+  runTest((await provider.addClient(oidc, "shop")).appId, options)
 
 /** Another user signs in beside the test's author. */
-async function signInAsPat(asked: VisitedPage): Promise<VisitedPage> {
-  const { search } = new URL(asked.path, "https://id.example.com")
+async function signInAsPat(page: VisitedPage): Promise<VisitedPage> {
+  const { search } = new URL(page.path, "https://id.example.com")
   const other = await browser.go(`/ui/login/loginname${search}`)
   const named = await browser.post(other, { loginName: "pat" })
   return browser.post(named, { loginName: "pat", password })
@@ -158,18 +158,21 @@ describe("a rejected test", () => {
     ["a response type without its grant", { grantTypes: ["device_code"] }, "response_type"],
   ]
 
-  test.each(cases)("for %s shows the error, and links to the explanation", async (_, oidc, why) => {
-    const made = await provider.addClient(oidc, "shop")
-    const shown = await runTest(made.appId)
-    expectNothingIssued(shown)
-    expect(shown.page).toContain("Request rejected")
-    expect(shown.page).toContain(why)
-    expect(shown.page).toContain(`/ui/console/applications/${made.appId}`)
-    const { requestId, application, findings } = lastRefusal() ?? {}
-    expect(application?.id).toBe(made.appId)
-    expect(findings).toMatchObject([{ likelyCauseKey: expect.stringMatching(/./) }])
-    expect(shown.page).toContain(`/ui/console/refused-requests/${requestId}`)
-  })
+  test.each(cases)(
+    "for %s shows the error, and links to the explanation",
+    async (_, oidc, reason) => {
+      const made = await provider.addClient(oidc, "shop")
+      const shown = await runTest(made.appId)
+      expectNothingIssued(shown)
+      expect(shown.page).toContain("Request rejected")
+      expect(shown.page).toContain(reason)
+      expect(shown.page).toContain(`/ui/console/applications/${made.appId}`)
+      const { requestId, application, findings } = lastRefusal() ?? {}
+      expect(application?.id).toBe(made.appId)
+      expect(findings).toMatchObject([{ likelyCauseKey: expect.stringMatching(/./) }])
+      expect(shown.page).toContain(`/ui/console/refused-requests/${requestId}`)
+    },
+  )
 
   test("for an invalid scope shows the error", async () => {
     const shown = await runTest(client.appId, { scope: "profile" })

@@ -213,7 +213,7 @@ describe("the dependencies of an exchanged token", () => {
     return { orgId, person, mine, browser, access, idToken, token: got.access_token }
   }
   type Own = Awaited<ReturnType<typeof own>>
-  type End = (cx: ReturnType<Provider["cx"]>, given: Own) => Promise<unknown>
+  type End = (cx: ReturnType<Provider["cx"]>, own: Own) => Promise<unknown>
   const ends: Readonly<Record<string, End>> = {
     "its user is locked": (cx, { person }) => lockUser(cx, person),
     "its user is removed": (cx, { person }) => removeUser(cx, person),

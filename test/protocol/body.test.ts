@@ -47,8 +47,8 @@ describe("a body", () => {
       /undefined/,
     ],
   ]
-  test.each(cases)("%s", async (_, head, body, wanted) => {
-    expect(await answerTo(head, body)).toMatch(wanted)
+  test.each(cases)("%s", async (_, head, body, options) => {
+    expect(await answerTo(head, body)).toMatch(options)
   })
 
   test("longer than its declared length is truncated", async () => {
@@ -80,8 +80,8 @@ describe("a form", () => {
     ["of 501 parameters", sent("a&".repeat(500)), "too many"],
     ["of 65,536 bytes", sent(`a=${"b".repeat(65_534)}`), expect.any(URLSearchParams)],
     ["of 500 parameters", sent(`${"a&".repeat(499)}a`), expect.any(URLSearchParams)],
-  ])("%s is read only within the general limits", async (_, request, wanted) => {
-    expect(await readForm(request)).toEqual(wanted)
+  ])("%s is read only within the general limits", async (_, request, options) => {
+    expect(await readForm(request)).toEqual(options)
   })
 
   test("has the size limit of its endpoint", async () => {

@@ -96,10 +96,13 @@ describe("killed during its first start (R-08)", () => {
     ["setup", 140],
     ["setup", 180],
     ["setup", 260],
-  ] as const)("%s, after %i ms: the instance is absent or complete", async (what, afterMs) => {
-    const { complaints } = await interruptStart(join(folder.path, "trial"), what, afterMs)
-    expect(complaints).toEqual([])
-  })
+  ] as const)(
+    "%s, after %i ms: the instance is absent or complete",
+    async (description, afterMs) => {
+      const { complaints } = await interruptStart(join(folder.path, "trial"), description, afterMs)
+      expect(complaints).toEqual([])
+    },
+  )
 
   test.each([60, 120, 160, 200, 260])(
     "setup, after %i ms: its key is not lost",

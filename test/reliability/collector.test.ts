@@ -67,8 +67,12 @@ describe.runIf(needs("postgres"))("the audit log of two nodes", () => {
     folder.remove()
   })
 
-  const comesTrue = (what: string, holds: () => boolean | Promise<boolean>) =>
-    until(holds, { what: () => `${what}:\n${nodes[1]?.output()}`, limitMs: 90_000, intervalMs: 50 })
+  const comesTrue = (label: string, holds: () => boolean | Promise<boolean>) =>
+    until(holds, {
+      what: () => `${label}:\n${nodes[1]?.output()}`,
+      limitMs: 90_000,
+      intervalMs: 50,
+    })
 
   let people = 0
   /** Adds a user through one of the nodes. */

@@ -79,5 +79,5 @@ test("killed while it sends: no email is lost, and repetitions have the same ID"
   const several = [...ids].filter(([, known]) => known.size !== 1)
   expect(several).toEqual([])
   // No ID belongs to two emails: a receiver that deduplicates by ID drops repetitions only.
-  expect(new Set([...ids.values()].flatMap((known) => [...known])).size).toBe(ids.size)
+  expect(new Set([...ids.values()].flatMap((current) => [...current])).size).toBe(ids.size)
 })

@@ -57,7 +57,7 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
       return body.project?.name
     }
     const url = await postgres.database()
-    const move = (...way: readonly string[]) => run(["move", "--data", house.data, ...way])
+    const move = (...methods: readonly string[]) => run(["move", "--data", house.data, ...methods])
     expect(await move("--to", url)).toMatchObject({ code: 1 })
     await alone.stop()
     expect(await move("--to", url)).toMatchObject({

@@ -106,8 +106,8 @@ test("a store reaches a constant size, and is emptied when all users stay away",
     await pruneStore()
     sizes.push(measureSize())
   }
-  const most = (what: keyof Size, from: number, to: number) =>
-    Math.max(...sizes.slice(from, to).map((each) => each[what]))
+  const most = (description: keyof Size, from: number, to: number) =>
+    Math.max(...sizes.slice(from, to).map((each) => each[description]))
   // Browsers are kept longest: a month. After that the size is constant.
   for (const what of ["events", "claims", "pages"] as const) {
     expect(most(what, 60, 80), what).toBeLessThanOrEqual(most(what, 40, 60) * 1.03)

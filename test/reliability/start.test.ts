@@ -21,8 +21,8 @@ afterEach(async () => {
   children = []
 })
 
-function launchChild(...how: Parameters<typeof launch>): Child {
-  const child = launch(...how)
+function launchChild(...options: Parameters<typeof launch>): Child {
+  const child = launch(...options)
   children.push(child)
   return child
 }
@@ -86,8 +86,8 @@ describe("on the data directory of a server that was killed under load", () => {
     ],
   }
 
-  test.each(Object.keys(losses))("fails with one line if it lacks %s", async (what) => {
-    const [lose, says] = losses[what] ?? [() => undefined, /never/]
+  test.each(Object.keys(losses))("fails with one line if it lacks %s", async (description) => {
+    const [lose, says] = losses[description] ?? [() => undefined, /never/]
     const copy = copied()
     lose(copy.file)
     const end = await launchChild(serveArgs(copy.data)).ended

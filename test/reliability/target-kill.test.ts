@@ -85,5 +85,5 @@ test("killed while it calls targets: no event is lost, repetitions share a key",
   }
   expect([...keys].filter(([, known]) => known.size !== 1)).toEqual([])
   // No key belongs to two events: a receiver that deduplicates by key drops repetitions only.
-  expect(new Set([...keys.values()].flatMap((known) => [...known])).size).toBe(keys.size)
+  expect(new Set([...keys.values()].flatMap((current) => [...current])).size).toBe(keys.size)
 })

@@ -162,10 +162,10 @@ describe("the context of a sign-in", () => {
     [[passwordTransport], { methods: ["pwd"], secure: false }, "over plain HTTP"],
     [[passwordTransport], { methods: ["pop", "user"], secure: true }, "without a password"],
     [[mfa], typed, "without a second factor"],
-  ])("is named if %s requests another one", (wanted, proved, cause) => {
-    expect(selectClass(wanted, proved)).toBeUndefined()
-    expect(describeMismatch(wanted, proved)).toMatch(
-      new RegExp(`^the user signed in ${cause}.*; the request accepts only ${wanted[0]}$`),
+  ])("is named if %s requests another one", (options, proved, cause) => {
+    expect(selectClass(options, proved)).toBeUndefined()
+    expect(describeMismatch(options, proved)).toMatch(
+      new RegExp(`^the user signed in ${cause}.*; the request accepts only ${options[0]}$`),
     )
   })
 })

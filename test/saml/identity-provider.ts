@@ -104,15 +104,15 @@ export const ada = {
 
 /** An assertion for a request, unsigned. */
 export function createAssertion(
-  asked: SamlRequest,
+  request: SamlRequest,
   now: number,
-  said: AssertionOptions = {},
+  options: AssertionOptions = {},
 ): string {
-  const { nameId = "ada-1", attributes = ada, assertionId = "_assertion" } = said
-  const format = said.format ?? "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
-  const begin = iso(said.notBefore ?? now - minute)
-  const end = iso(said.notOnOrAfter ?? now + 5 * minute)
-  const confirmed = "confirmedTo" in said ? said.confirmedTo : asked.id
+  const { nameId = "ada-1", attributes = ada, assertionId = "_assertion" } = options
+  const format = options.format ?? "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
+  const begin = iso(options.notBefore ?? now - minute)
+  const end = iso(options.notOnOrAfter ?? now + 5 * minute)
+  const confirmed = "confirmedTo" in options ? options.confirmedTo : request.id
   const values = Object.entries(attributes).map(
     ([name, value]) =>
       `<saml:Attribute Name="${name}">${[value]
@@ -122,19 +122,19 @@ export function createAssertion(
   )
   return (
     `<saml:Assertion ${ns} ID="${assertionId}" Version="2.0" IssueInstant="${iso(now)}">` +
-    `<saml:Issuer>${said.issuer ?? idpEntity}</saml:Issuer>` +
+    `<saml:Issuer>${options.issuer ?? idpEntity}</saml:Issuer>` +
     `<saml:Subject><saml:NameID Format="${format}">${nameId}</saml:NameID>` +
-    `<saml:SubjectConfirmation Method="${said.method ?? bearer}">` +
+    `<saml:SubjectConfirmation Method="${options.method ?? bearer}">` +
     `<saml:SubjectConfirmationData${optionalAttribute("InResponseTo", confirmed)}` +
-    ` NotOnOrAfter="${end}" Recipient="${said.recipient ?? asked.acs}">` +
+    ` NotOnOrAfter="${end}" Recipient="${options.recipient ?? request.acs}">` +
     "</saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject>" +
-    (said.conditions ??
+    (options.conditions ??
       `<saml:Conditions NotBefore="${begin}" NotOnOrAfter="${end}"><saml:AudienceRestriction>` +
-        `<saml:Audience>${said.audience ?? asked.issuer}</saml:Audience>` +
+        `<saml:Audience>${options.audience ?? request.issuer}</saml:Audience>` +
         "</saml:AudienceRestriction></saml:Conditions>") +
-    `<saml:AuthnStatement AuthnInstant="${iso(said.authnInstant ?? now)}"` +
+    `<saml:AuthnStatement AuthnInstant="${iso(options.authnInstant ?? now)}"` +
     ' SessionIndex="_session1"' +
-    `${said.sessionEnds === undefined ? "" : ` SessionNotOnOrAfter="${iso(said.sessionEnds)}"`}>` +
+    `${options.sessionEnds === undefined ? "" : ` SessionNotOnOrAfter="${iso(options.sessionEnds)}"`}>` +
     "<saml:AuthnContext><saml:AuthnContextClassRef>" +
     "urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef>" +
     `</saml:AuthnContext></saml:AuthnStatement><saml:AttributeStatement>${values.join("")}` +
@@ -144,14 +144,14 @@ export function createAssertion(
 
 /** A response with the given content, unsigned. */
 export function createResponse(
-  asked: SamlRequest,
+  request: SamlRequest,
   now: number,
   inside: string,
-  said: AssertionOptions = {},
+  options: AssertionOptions = {},
 ): string {
-  const to = "inResponseTo" in said ? said.inResponseTo : asked.id
-  const destination = "destination" in said ? said.destination : asked.acs
-  const status = said.status ?? "Success"
+  const to = "inResponseTo" in options ? options.inResponseTo : request.id
+  const destination = "destination" in options ? options.destination : request.acs
+  const status = options.status ?? "Success"
   const top = status === "Success" ? status : "Responder"
   const detail =
     status === "Success"
@@ -160,7 +160,7 @@ export function createResponse(
   return (
     `<samlp:Response ${ns} ID="_response" Version="2.0" IssueInstant="${iso(now)}"` +
     `${optionalAttribute("InResponseTo", to)}${optionalAttribute("Destination", destination)}>` +
-    `<saml:Issuer>${said.issuer ?? idpEntity}</saml:Issuer><samlp:Status>` +
+    `<saml:Issuer>${options.issuer ?? idpEntity}</saml:Issuer><samlp:Status>` +
     `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${top}">${detail}` +
     `</samlp:StatusCode></samlp:Status>${inside}</samlp:Response>`
   )

@@ -59,8 +59,8 @@ describe("errors shown to the user only", () => {
     ["a request from yesterday", { at: Date.now() - 86_400_000 }, "IssueInstant must be"],
     ["a request from tomorrow", { at: Date.now() + 86_400_000 }, "IssueInstant must be"],
     ["a request without an ID", { attributes: { ID: undefined } }, "ID must be"],
-  ])("%s", async (_, parts, said) => {
-    expect(await shown(redirectPath(authnRequest(parts)))).toContain(said)
+  ])("%s", async (_, parts, values) => {
+    expect(await shown(redirectPath(authnRequest(parts)))).toContain(values)
   })
 
   test("an overlong relay state", async () => {

@@ -81,19 +81,19 @@ async function respondAsPeer(peer: Peer, url: string, name: string, more: object
 }
 
 /** The values of the peer's template. */
-function templateValues(asked: SamlRequest, name: string) {
+function templateValues(request: SamlRequest, name: string) {
   const time = (late: number) => new Date(provider.clock.now() + late).toISOString()
   return {
     ID: "_response",
     AssertionID: "_assertion",
     Issuer: idpEntity,
     IssueInstant: time(0),
-    Destination: asked.acs,
-    AssertionConsumerServiceURL: asked.acs,
-    EntityID: asked.issuer,
-    SubjectRecipient: asked.acs,
-    Audience: asked.issuer,
-    InResponseTo: asked.id,
+    Destination: request.acs,
+    AssertionConsumerServiceURL: request.acs,
+    EntityID: request.issuer,
+    SubjectRecipient: request.acs,
+    Audience: request.issuer,
+    InResponseTo: request.id,
     NameIDFormat: persistent,
     NameID: `${name}-id`,
     ConditionsNotBefore: time(-1000),
@@ -125,8 +125,8 @@ test.each<[string, RegExp, object, object]>([
     },
     {},
   ],
-])("signs users in %s", async (how, form, peer, ours) => {
-  const name = how.replaceAll(/\W+/g, "-")
+])("signs users in %s", async (options, form, peer, ours) => {
+  const name = options.replaceAll(/\W+/g, "-")
   const browser = newBrowser(provider)
   const url = await chooseProvider(browser, client.id)
   const made = await respondAsPeer(createPeer(key, peer), url, name, ours)

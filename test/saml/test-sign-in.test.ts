@@ -41,7 +41,7 @@ async function pathOf({ app = appId, chooseAccount = false }: TestOptions = {}):
   return `/saml/v2/SSO?${query}`
 }
 
-const runTest = async (wanted?: TestOptions) => browser.go(await pathOf(wanted))
+const runTest = async (options?: TestOptions) => browser.go(await pathOf(options))
 
 const assertionOn = ({ page }: VisitedPage): string =>
   (/<pre class="snippet"><code>(.*?)<\/code><\/pre>/s.exec(page)?.[1] ?? "")

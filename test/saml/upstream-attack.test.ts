@@ -54,8 +54,8 @@ const victim: AssertionOptions = {
 }
 
 /** Nested elements with these attributes. */
-const nestedElements = (count: number, said: string): string =>
-  repeat(count, () => `<saml:Advice ${said}>`) + repeat(count, () => "</saml:Advice>")
+const nestedElements = (count: number, text: string): string =>
+  repeat(count, () => `<saml:Advice ${text}>`) + repeat(count, () => "</saml:Advice>")
 
 const dsig = "http://www.w3.org/2000/09/xmldsig#"
 const prefixed = (count: number): string =>
@@ -63,32 +63,35 @@ const prefixed = (count: number): string =>
 
 /** A valid response, with the given changes. */
 const createValidResponse = (
-  asked: SamlRequest,
-  said: AssertionOptions = {},
+  request: SamlRequest,
+  options: AssertionOptions = {},
   signing: Partial<SignatureOptions> = {},
 ): string =>
   createResponse(
-    asked,
+    request,
     now(),
-    signXml(createAssertion(asked, now(), { ...createPerson(), ...said }), { by: key, ...signing }),
-    said,
+    signXml(createAssertion(request, now(), { ...createPerson(), ...options }), {
+      by: key,
+      ...signing,
+    }),
+    options,
   )
 
 /** The result of a response in the requesting browser. */
-async function sendResponse(make: (asked: SamlRequest) => string) {
+async function sendResponse(make: (request: SamlRequest) => string) {
   const browser = newBrowser(provider)
   const asked = await requestAtProvider(browser, client.id)
   return postResponse(provider, browser, { xml: make(asked), asked })
 }
 
-async function expectRejected(make: (asked: SamlRequest) => string): Promise<void> {
+async function expectRejected(make: (request: SamlRequest) => string): Promise<void> {
   const end = await sendResponse(make)
   expect(end.response.status).toBe(400)
   expect(end.page).toContain("Invalid response from the other service")
 }
 
 test("a valid response is accepted", async () => {
-  expect(responseOf(await sendResponse((asked) => createValidResponse(asked)))).toHaveProperty(
+  expect(responseOf(await sendResponse((request) => createValidResponse(request)))).toHaveProperty(
     "code",
   )
 })
@@ -118,12 +121,14 @@ describe("mismatches are rejected:", () => {
       }),
     ],
     ["about nobody", () => ({ nameId: "" })],
-  ])("%s", async (_, said) => {
-    await expectRejected((asked) => createValidResponse(asked, said()))
+  ])("%s", async (_, values) => {
+    await expectRejected((request) => createValidResponse(request, values()))
   })
 
   test("an error with an assertion", async () => {
-    const end = await sendResponse((asked) => createValidResponse(asked, { status: "NoPassive" }))
+    const end = await sendResponse((request) =>
+      createValidResponse(request, { status: "NoPassive" }),
+    )
     expect(end.response.status).toBe(400)
   })
 })
@@ -139,25 +144,25 @@ describe("signatures", () => {
       () => ({ transforms: [enveloped, "http://www.w3.org/2001/10/xml-exc-c14n#WithComments"] }),
     ],
   ])("%s are rejected", async (_, signing) => {
-    await expectRejected((asked) => createValidResponse(asked, {}, signing()))
+    await expectRejected((request) => createValidResponse(request, {}, signing()))
   })
 
   test("that are missing are rejected", async () => {
-    await expectRejected((asked) =>
-      createResponse(asked, now(), createAssertion(asked, now(), victim)),
+    await expectRejected((request) =>
+      createResponse(request, now(), createAssertion(request, now(), victim)),
     )
   })
 
   test("of the response by another key are not replaced by that of the assertion", async () => {
-    await expectRejected((asked) =>
-      signXml(createValidResponse(asked), { by: other, of: "Response" }),
+    await expectRejected((request) =>
+      signXml(createValidResponse(request), { by: other, of: "Response" }),
     )
   })
 
   test("by HMAC with their public key as the secret are rejected", async () => {
-    await expectRejected((asked) => {
+    await expectRejected((request) => {
       const hmac = "http://www.w3.org/2000/09/xmldsig#hmac-sha1"
-      const signed = createValidResponse(asked, victim).replace(
+      const signed = createValidResponse(request, victim).replace(
         /(SignatureMethod Algorithm=")[^"]*/,
         `$1${hmac}`,
       )
@@ -169,114 +174,124 @@ describe("signatures", () => {
   })
 
   test("with an embedded key are rejected", async () => {
-    await expectRejected((asked) => {
+    await expectRejected((request) => {
       const info =
         "<KeyInfo><X509Data><X509Certificate>" +
         `${other.certificate}</X509Certificate></X509Data></KeyInfo></Signature>`
-      return createValidResponse(asked, victim, { by: other }).replace("</Signature>", info)
+      return createValidResponse(request, victim, { by: other }).replace("</Signature>", info)
     })
   })
 })
 
 // Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (2012), figure 4.
 describe("signature wrapping: the signed element differs from the parsed one", () => {
-  const signedIn = (asked: SamlRequest) =>
-    signXml(createAssertion(asked, now(), createPerson()), { by: key })
-  const evilIn = (asked: SamlRequest, id = "_evil") =>
-    createAssertion(asked, now(), { ...victim, assertionId: id })
+  const signedIn = (request: SamlRequest) =>
+    signXml(createAssertion(request, now(), createPerson()), { by: key })
+  const evilIn = (request: SamlRequest, id = "_evil") =>
+    createAssertion(request, now(), { ...victim, assertionId: id })
   const signatureOf = (xml: string) => /<Signature .*<\/Signature>/s.exec(xml)?.[0] ?? ""
   const bare = (xml: string) => xml.replace(signatureOf(xml), "")
   const into = (xml: string, inside: string, before = "</saml:Assertion>") =>
     xml.replace(before, `${inside}${before}`)
 
-  test.each<[string, (asked: SamlRequest) => string]>([
+  test.each<[string, (request: SamlRequest) => string]>([
     [
       "XSW1: a response around the one that was signed",
-      (asked) => {
-        const signed = signXml(createResponse(asked, now(), evilIn(asked, "_x")), {
+      (request) => {
+        const signed = signXml(createResponse(request, now(), evilIn(request, "_x")), {
           by: key,
           of: "Response",
         })
-        const evil = createResponse(asked, now(), evilIn(asked)).replace('"_response"', '"_evil1"')
+        const evil = createResponse(request, now(), evilIn(request)).replace(
+          '"_response"',
+          '"_evil1"',
+        )
         return into(evil, into(signatureOf(signed), bare(signed), "</Signature>"), "<samlp:Status>")
       },
     ],
     [
       "XSW2: the signed response before the signature",
-      (asked) => {
-        const signed = signXml(createResponse(asked, now(), evilIn(asked, "_x")), {
+      (request) => {
+        const signed = signXml(createResponse(request, now(), evilIn(request, "_x")), {
           by: key,
           of: "Response",
         })
-        const evil = createResponse(asked, now(), evilIn(asked)).replace('"_response"', '"_evil1"')
+        const evil = createResponse(request, now(), evilIn(request)).replace(
+          '"_response"',
+          '"_evil1"',
+        )
         return into(evil, bare(signed) + signatureOf(signed), "<samlp:Status>")
       },
     ],
     [
       "XSW3: an assertion before the signed one",
-      (asked) => createResponse(asked, now(), evilIn(asked) + signedIn(asked)),
+      (request) => createResponse(request, now(), evilIn(request) + signedIn(request)),
     ],
     [
       "XSW4: the signed assertion within another",
-      (asked) => createResponse(asked, now(), into(evilIn(asked), signedIn(asked))),
+      (request) => createResponse(request, now(), into(evilIn(request), signedIn(request))),
     ],
     [
       "XSW5: another assertion with the signature, the signed one after it",
-      (asked) => {
-        const signed = signedIn(asked)
-        const evil = evilIn(asked).replace("<saml:Subject>", `${signatureOf(signed)}<saml:Subject>`)
-        return createResponse(asked, now(), evil + bare(signed))
+      (request) => {
+        const signed = signedIn(request)
+        const evil = evilIn(request).replace(
+          "<saml:Subject>",
+          `${signatureOf(signed)}<saml:Subject>`,
+        )
+        return createResponse(request, now(), evil + bare(signed))
       },
     ],
     [
       "XSW6: the signed assertion within the signature of another",
-      (asked) => {
-        const signed = signedIn(asked)
+      (request) => {
+        const signed = signedIn(request)
         const wrapped = into(signatureOf(signed), bare(signed), "</Signature>")
         return createResponse(
-          asked,
+          request,
           now(),
-          evilIn(asked).replace("<saml:Subject>", `${wrapped}<saml:Subject>`),
+          evilIn(request).replace("<saml:Subject>", `${wrapped}<saml:Subject>`),
         )
       },
     ],
     [
       "XSW7: another assertion in Extensions",
-      (asked) =>
-        createResponse(asked, now(), signedIn(asked)).replace(
+      (request) =>
+        createResponse(request, now(), signedIn(request)).replace(
           "<samlp:Status>",
-          `<samlp:Extensions>${evilIn(asked)}</samlp:Extensions><samlp:Status>`,
+          `<samlp:Extensions>${evilIn(request)}</samlp:Extensions><samlp:Status>`,
         ),
     ],
     [
       "XSW8: the signed assertion in an Object of the signature",
-      (asked) => {
-        const signed = signedIn(asked)
+      (request) => {
+        const signed = signedIn(request)
         const object = into(signatureOf(signed), `<Object>${bare(signed)}</Object>`, "</Signature>")
         return createResponse(
-          asked,
+          request,
           now(),
-          evilIn(asked).replace("<saml:Subject>", `${object}<saml:Subject>`),
+          evilIn(request).replace("<saml:Subject>", `${object}<saml:Subject>`),
         )
       },
     ],
     [
       "by the same ID",
-      (asked) => createResponse(asked, now(), evilIn(asked, "_assertion") + signedIn(asked)),
+      (request) =>
+        createResponse(request, now(), evilIn(request, "_assertion") + signedIn(request)),
     ],
     [
       "by an ID in other letters",
-      (asked) =>
-        createResponse(asked, now(), signedIn(asked)).replace(
+      (request) =>
+        createResponse(request, now(), signedIn(request)).replace(
           ' ID="_response"',
           ' Id="_assertion"',
         ),
     ],
     [
       "two assertions, both signed",
-      (asked) => {
-        const second = signXml(evilIn(asked), { by: key })
-        return createResponse(asked, now(), signedIn(asked) + second)
+      (request) => {
+        const second = signXml(evilIn(request), { by: key })
+        return createResponse(request, now(), signedIn(request) + second)
       },
     ],
   ])("%s", async (_, make) => {
@@ -284,7 +299,9 @@ describe("signature wrapping: the signed element differs from the parsed one", (
   })
 
   test("an assertion that was altered after signing", async () => {
-    await expectRejected((asked) => createValidResponse(asked).replace(/person\d+-id/, "victim"))
+    await expectRejected((request) =>
+      createValidResponse(request).replace(/person\d+-id/, "victim"),
+    )
   })
 })
 
@@ -304,9 +321,9 @@ describe("XML with active content", () => {
         ),
     ],
   ])("%s", async (_, change) => {
-    await expectRejected((asked) => {
-      const changed = change(createValidResponse(asked))
-      expect(changed).not.toBe(createValidResponse(asked))
+    await expectRejected((request) => {
+      const changed = change(createValidResponse(request))
+      expect(changed).not.toBe(createValidResponse(request))
       return changed
     })
   })
@@ -364,7 +381,7 @@ describe("XML with active content", () => {
 
   test("that is too large is not parsed", async () => {
     const tooLarge = () =>
-      sendResponse((asked) => createValidResponse(asked) + " ".repeat(20_000_000))
+      sendResponse((request) => createValidResponse(request) + " ".repeat(20_000_000))
     const [end, computedMs] = await measureCpu(tooLarge)
     expect(end.response.status).toBe(400)
     expect(computedMs).toBeLessThan(15_000)
@@ -372,41 +389,49 @@ describe("XML with active content", () => {
 })
 
 describe("encrypted content", () => {
-  const sealedFor = (asked: SamlRequest, options = {}) => {
+  const sealedFor = (request: SamlRequest, options = {}) => {
     const found = findIdpById(provider.cx(), idpId)
     if (!found) throw new Error("no message provider is configured")
-    const signed = signXml(createAssertion(asked, now(), createPerson()), { by: key })
+    const signed = signXml(createAssertion(request, now(), createPerson()), { by: key })
     return createResponse(
-      asked,
+      request,
       now(),
       encryptXml(signed, certificateOf(provider.cx(), found), options),
     )
   }
 
-  test.each<[string, (asked: SamlRequest) => string]>([
+  test.each<[string, (request: SamlRequest) => string]>([
     [
       "by CBC, without a signature around it",
-      (asked) => sealedFor(asked, { cipher: "aes-256-cbc" }),
+      (request) => sealedFor(request, { cipher: "aes-256-cbc" }),
     ],
-    ["with a key by PKCS #1 v1.5", (asked) => sealedFor(asked, { padding: "pkcs1" })],
+    ["with a key by PKCS #1 v1.5", (request) => sealedFor(request, { padding: "pkcs1" })],
     [
       "for somebody else",
-      (asked) =>
-        createResponse(asked, now(), encryptXml(createAssertion(asked, now()), other.certificate)),
+      (request) =>
+        createResponse(
+          request,
+          now(),
+          encryptXml(createAssertion(request, now()), other.certificate),
+        ),
     ],
     [
       "and not signed",
-      (asked) => {
+      (request) => {
         const found = findIdpById(provider.cx(), idpId)
         if (!found) throw new Error("no message provider is configured")
-        const plain = createAssertion(asked, now(), victim)
-        return createResponse(asked, now(), encryptXml(plain, certificateOf(provider.cx(), found)))
+        const plain = createAssertion(request, now(), victim)
+        return createResponse(
+          request,
+          now(),
+          encryptXml(plain, certificateOf(provider.cx(), found)),
+        )
       },
     ],
     [
       "and was changed",
-      (asked) =>
-        sealedFor(asked)
+      (request) =>
+        sealedFor(request)
           .replace(/(<xenc:CipherValue>.{40})./g, "$1A")
           .replace(/A(?==)/, "B"),
     ],

@@ -35,19 +35,19 @@ const person: AssertionOptions = { nameId: "ada-id", attributes: { ...ada, UserN
 
 /** A valid response, with the given changes. */
 const createValidResponse = (
-  asked: SamlRequest,
-  said: AssertionOptions = {},
+  request: SamlRequest,
+  options: AssertionOptions = {},
   signing: Partial<SignatureOptions> = {},
 ): string =>
   createResponse(
-    asked,
+    request,
     now(),
-    signXml(createAssertion(asked, now(), { ...person, ...said }), { by: key, ...signing }),
-    said,
+    signXml(createAssertion(request, now(), { ...person, ...options }), { by: key, ...signing }),
+    options,
   )
 
 /** What administrators see of the last rejected response. */
-async function findFinding(make: (asked: SamlRequest) => string) {
+async function findFinding(make: (request: SamlRequest) => string) {
   const browser = newBrowser(provider)
   const asked = await requestAtProvider(browser, client.id)
   const end = await postResponse(provider, browser, { xml: make(asked), asked })
@@ -95,23 +95,23 @@ describe("administrators see the rule and both values:", () => {
       ...(["the times", "saml_time", () => ({ notBefore: now() + 5 * minute })] as const),
       { subject: "NotBefore", received: ours("Z"), expected: [ours("or earlier")] },
     ],
-  ])("%s", async (_, rule, said, values) => {
-    expect(await findFinding((asked) => createValidResponse(asked, said()))).toMatchObject({
+  ])("%s", async (_, rule, text, values) => {
+    expect(await findFinding((request) => createValidResponse(request, text()))).toMatchObject({
       likelyCauseKey: `provider.${rule}`,
       ...values,
     })
   })
 
   test("the hash of the signing key and of the accepted keys", async () => {
-    const finding = await findFinding((asked) => createValidResponse(asked, {}, { by: other }))
+    const finding = await findFinding((request) => createValidResponse(request, {}, { by: other }))
     expect(finding).toMatchObject({ likelyCauseKey: "provider.saml_signature" })
     expect(finding?.expected).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)])
     expect(finding?.expected).not.toContain(finding?.received)
   })
 
   test("the key of an embedded certificate, and nothing of an invalid one", async () => {
-    const withCertificate = (base64: string) => (asked: SamlRequest) =>
-      createValidResponse(asked, {}, { by: other }).replace(
+    const withCertificate = (base64: string) => (request: SamlRequest) =>
+      createValidResponse(request, {}, { by: other }).replace(
         /(X509Certificate>)[^<]*/,
         `$1${base64}`,
       )
@@ -126,7 +126,7 @@ describe("administrators see the rule and both values:", () => {
 
   test("the error status of the provider", async () => {
     expect(
-      await findFinding((asked) => createValidResponse(asked, { status: "NoPassive" })),
+      await findFinding((request) => createValidResponse(request, { status: "NoPassive" })),
     ).toMatchObject({
       likelyCauseKey: "provider.saml_status",
       subject: "Status",

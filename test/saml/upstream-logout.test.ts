@@ -55,12 +55,12 @@ afterEach(() => provider.close())
 const now = () => provider.clock.now()
 
 /** Signs ada in; returns her session. */
-async function signIn(browser: Browser, said: Parameters<typeof createAssertion>[2] = {}) {
+async function signIn(browser: Browser, values: Parameters<typeof createAssertion>[2] = {}) {
   const asked = await requestAtProvider(browser, client.id)
   const xml = createResponse(
     asked,
     now(),
-    signXml(createAssertion(asked, now(), said), { by: key }),
+    signXml(createAssertion(asked, now(), values), { by: key }),
   )
   await postResponse(provider, browser, { xml, asked })
   const cx = provider.cx()

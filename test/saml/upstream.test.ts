@@ -39,8 +39,13 @@ const createPerson = (): AssertionOptions => {
 }
 
 const now = () => provider.clock.now()
-const createSignedResponse = (asked: SamlRequest, said: AssertionOptions): string =>
-  createResponse(asked, now(), signXml(createAssertion(asked, now(), said), { by: key }), said)
+const createSignedResponse = (request: SamlRequest, options: AssertionOptions): string =>
+  createResponse(
+    request,
+    now(),
+    signXml(createAssertion(request, now(), options), { by: key }),
+    options,
+  )
 
 describe("a response", () => {
   test("signs in the named user, and creates their account", async () => {
@@ -160,12 +165,12 @@ test("an account is created only for a verified address in an allowed domain", a
     {},
     { isLinkingAllowed: false, allowedDomains: ["example.com"] },
   )
-  const signIn = async (said: AssertionOptions, more: Record<string, string>) => {
+  const signIn = async (options: AssertionOptions, more: Record<string, string>) => {
     const browser = newBrowser(provider)
     const asked = await startAtProvider(browser, own)
-    const attributes = { ...said.attributes, ...more }
+    const attributes = { ...options.attributes, ...more }
     return postResponse(provider, browser, {
-      xml: createSignedResponse(asked, { ...said, attributes }),
+      xml: createSignedResponse(asked, { ...options, attributes }),
       asked,
     })
   }

@@ -62,18 +62,23 @@ const testTitle = ({ call, name, as = "manager" }: Row) =>
   `${call}${name ? ` ${name}` : ""}, as ${as}`
 
 /** Includes the encoding in what it compares, so that a failure names it. */
-async function check(row: Row, way: string, run: CallEncoding, house: TestServer): Promise<void> {
+async function check(
+  row: Row,
+  method: string,
+  run: CallEncoding,
+  house: TestServer,
+): Promise<void> {
   const own = row.once ? await openTestServer() : house
   const { code, id, body, events, status, expected } = await runRow(own, row, run)
   if (row.once) await own.close()
-  expect({ way, code, id, events }).toEqual({
-    way,
+  expect({ way: method, code, id, events }).toEqual({
+    way: method,
     code: row.code ?? "ok",
     id: row.id,
     events: row.events ?? [],
   })
   if (code === "ok") {
-    expect({ way, body }).toMatchObject({ way, body: expected })
-    if (status !== undefined) expect({ way, status }).toEqual({ way, status: 200 })
+    expect({ way: method, body }).toMatchObject({ way: method, body: expected })
+    if (status !== undefined) expect({ way: method, status }).toEqual({ way: method, status: 200 })
   }
 }

@@ -75,45 +75,45 @@ const plantSecrets = (row: Row, body: JsonValue) =>
 /** Calls by Connect in JSON and records the secrets. */
 async function callRow(
   row: Row,
-  asked: EncodedCall,
+  call: EncodedCall,
   change: (body: JsonValue) => JsonValue,
 ): Promise<CallResult> {
-  const [, way] = encodingsOf(asked.method).find(([name]) => name === "Connect JSON") ?? []
+  const [, way] = encodingsOf(call.method).find(([name]) => name === "Connect JSON") ?? []
   if (!way) throw new Error(`no way to ${row.call}`)
   const note = (schema: DescMessage, json: JsonValue) => {
     for (const text of listSecrets(schema, json))
       if (isDistinctive(text)) plantedSecrets.set(text, row.call)
   }
-  const body = Object(change(asked.body))
-  note(asked.method.input, body)
-  const told = await way({ ...asked, body })
+  const body = Object(change(call.body))
+  note(call.method.input, body)
+  const told = await way({ ...call, body })
   if (told.code !== "ok") {
     expect(JSON.stringify(told)).not.toContain(secret)
     return told
   }
-  note(asked.method.output, told.body)
-  expect(withoutSecrets(asked.method.output, told.body)).not.toContain(secret)
+  note(call.method.output, told.body)
+  expect(withoutSecrets(call.method.output, told.body)).not.toContain(secret)
   return told
 }
 
 /** Runs the row, but first with a failing handler, so that the request is logged. */
 const runFailing =
   (row: Row): CallEncoding =>
-  async (asked) => {
+  async (request) => {
     isBroken = true
-    await callRow(row, asked, (body) => plantSecrets(row, body))
+    await callRow(row, request, (body) => plantSecrets(row, body))
     isBroken = false
-    return callRow(row, asked, (body) => body)
+    return callRow(row, request, (body) => body)
   }
 
 const runNormally =
   (row: Row): CallEncoding =>
-  (asked) =>
-    callRow(row, asked, (body) => plantSecrets(row, body))
+  (request) =>
+    callRow(row, request, (body) => plantSecrets(row, body))
 
-async function runAlone(row: Row, way: CallEncoding): Promise<void> {
+async function runAlone(row: Row, encoding: CallEncoding): Promise<void> {
   const own = row.once ? await openTestServer(undefined, observers) : server
-  await runRow(own, row, way)
+  await runRow(own, row, encoding)
   if (row.once) await own.close()
 }
 

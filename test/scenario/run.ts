@@ -25,14 +25,18 @@ export function requireMethod(call: string): DescMethodUnary {
 export type Outcome = CallResult & { readonly events: readonly string[]; readonly expected: object }
 
 /** Runs a row in one encoding, with separate resources. */
-export async function runRow(house: TestServer, row: Row, way: CallEncoding): Promise<Outcome> {
+export async function runRow(
+  house: TestServer,
+  row: Row,
+  encoding: CallEncoding,
+): Promise<Outcome> {
   const make = makerIn(house)
   const things = createRowResources(make, house)
   const headers = { ...house.headers, ...(await things.headersOf(row.as ?? "manager")) }
   const body = await things.fill({ ...row.body })
   for (const [call, given] of row.given ?? []) await make(call, await things.fill({ ...given }))
   await house.forget()
-  const told = await way({ ...house, method: requireMethod(row.call), body, headers })
+  const told = await encoding({ ...house, method: requireMethod(row.call), body, headers })
   const events = await house.written()
   return { ...told, events, expected: await things.fill({ ...row.expect }) }
 }

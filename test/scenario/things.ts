@@ -26,11 +26,11 @@ export type RowResources = {
   readonly get: (name: string) => Promise<string>
   /** The value with every "$name" replaced. */
   readonly fill: (value: JsonValue) => Promise<any>
-  readonly headersOf: (who: RowCaller) => Promise<Readonly<Record<string, string>>>
+  readonly headersOf: (caller: RowCaller) => Promise<Readonly<Record<string, string>>>
 }
 
 type ResourceFactory = (
-  thing: (name: string) => Promise<string>,
+  item: (name: string) => Promise<string>,
   make: CallAsOwner,
   house: TestServer,
 ) => Promise<string>
@@ -88,8 +88,8 @@ const idpFactories: Readonly<Record<string, ResourceFactory>> = Object.fromEntri
       ],
       [
         `org${name}`,
-        async (thing, make) => {
-          const headers = { "x-core-orgid": await thing("org") }
+        async (item, make) => {
+          const headers = { "x-core-orgid": await item("org") }
           return (await make(`${v1Services.management}/${add}`, { ...body }, headers)).id
         },
       ],
@@ -105,10 +105,10 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
   ownerId: async (_, __, house) => house.ownerId,
   org: (_, make) => createOrg(make, "household"),
   guest: (_, make) => createOrg(make, "guest"),
-  manager: async (thing, make) => createManager(make, await thing("org"), "manager"),
-  stranger: async (thing, make) => createManager(make, await thing("guest"), "stranger"),
-  nobody: async (thing, make) => createMachine(make, await thing("org"), "nobody"),
-  robot: async (thing, make) => createMachine(make, await thing("org"), "robot"),
+  manager: async (item, make) => createManager(make, await item("org"), "manager"),
+  stranger: async (item, make) => createManager(make, await item("guest"), "stranger"),
+  nobody: async (item, make) => createMachine(make, await item("org"), "nobody"),
+  robot: async (item, make) => createMachine(make, await item("org"), "robot"),
   /** A custom login page, as a service account. */
   page: async (_, make, house) => {
     const userId = await createMachine(make, house.orgId, "page")
@@ -117,125 +117,125 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
     return userId
   },
   loginName: async () => uniqueName("ada"),
-  user: async (thing, make) => {
-    const username = await thing("loginName")
+  user: async (item, make) => {
+    const username = await item("loginName")
     const profile = { givenName: "Ada", familyName: "Lovelace" }
     const email = { email: `${username}@example.com`, isVerified: true }
     const phone = { phone: "+41791234567", isVerified: true }
-    const body = { organizationId: await thing("org"), username, human: { profile, email, phone } }
+    const body = { organizationId: await item("org"), username, human: { profile, email, phone } }
     return (await make(`${users}/CreateUser`, body)).id
   },
-  key: async (thing, make) => {
-    const body = { userId: await thing("robot"), expirationDate: inOneYear() }
-    return (await make(`${users}/AddKey`, { ...body, publicKey: await thing("publicKey") })).keyId
+  key: async (item, make) => {
+    const body = { userId: await item("robot"), expirationDate: inOneYear() }
+    return (await make(`${users}/AddKey`, { ...body, publicKey: await item("publicKey") })).keyId
   },
-  token: async (thing, make) => {
-    const body = { userId: await thing("robot"), expirationDate: inOneYear() }
+  token: async (item, make) => {
+    const body = { userId: await item("robot"), expirationDate: inOneYear() }
     return (await make(`${users}/AddPersonalAccessToken`, body)).tokenId
   },
-  emailCode: async (thing, make) => {
-    const userId = await thing("user")
+  emailCode: async (item, make) => {
+    const userId = await item("user")
     const body = { userId, email: `${uniqueName("new")}@example.com`, returnCode: {} }
     return (await make(`${users}/SetEmail`, body)).verificationCode
   },
-  phoneCode: async (thing, make) => {
-    const body = { userId: await thing("user"), phone: "+41797654321", returnCode: {} }
+  phoneCode: async (item, make) => {
+    const body = { userId: await item("user"), phone: "+41797654321", returnCode: {} }
     return (await make(`${users}/SetPhone`, body)).verificationCode
   },
-  inviteCode: async (thing, make) => {
-    const body = { userId: await thing("user"), returnCode: {} }
+  inviteCode: async (item, make) => {
+    const body = { userId: await item("user"), returnCode: {} }
     return (await make(`${users}/CreateInviteCode`, body)).inviteCode
   },
-  passwordCode: async (thing, make) => {
-    const body = { userId: await thing("user"), returnCode: {} }
+  passwordCode: async (item, make) => {
+    const body = { userId: await item("user"), returnCode: {} }
     return (await make(`${users}/PasswordReset`, body)).verificationCode
   },
-  totpCode: async (thing, make) => {
-    const { secret } = await make(`${users}/RegisterTOTP`, { userId: await thing("user") })
+  totpCode: async (item, make) => {
+    const { secret } = await make(`${users}/RegisterTOTP`, { userId: await item("user") })
     return new TOTP({ secret }).generate()
   },
-  passkey: async (thing, make) =>
-    (await make(`${users}/RegisterPasskey`, { userId: await thing("user") })).passkeyId,
-  securityKey: async (thing, make) =>
-    (await make(`${users}/RegisterU2F`, { userId: await thing("user") })).u2fId,
-  project: async (thing, make) => {
-    const body = { organizationId: await thing("org"), name: uniqueName("project") }
+  passkey: async (item, make) =>
+    (await make(`${users}/RegisterPasskey`, { userId: await item("user") })).passkeyId,
+  securityKey: async (item, make) =>
+    (await make(`${users}/RegisterU2F`, { userId: await item("user") })).u2fId,
+  project: async (item, make) => {
+    const body = { organizationId: await item("org"), name: uniqueName("project") }
     return (await make(`${projects}/CreateProject`, body)).projectId
   },
-  role: async (thing, make) => {
-    const body = { projectId: await thing("project"), roleKey: "editor", displayName: "Editor" }
+  role: async (item, make) => {
+    const body = { projectId: await item("project"), roleKey: "editor", displayName: "Editor" }
     await make(`${projects}/AddProjectRole`, body)
     return "editor"
   },
-  app: async (thing, make) => {
-    const body = { projectId: await thing("project"), name: uniqueName("app") }
+  app: async (item, make) => {
+    const body = { projectId: await item("project"), name: uniqueName("app") }
     const oidc = { redirectUris: ["https://app.example.com/callback"] }
     const made = await make(`${apps}/CreateApplication`, { ...body, oidcConfiguration: oidc })
     return made.applicationId
   },
-  api: async (thing, make) => {
+  api: async (item, make) => {
     const body = {
-      projectId: await thing("project"),
+      projectId: await item("project"),
       name: uniqueName("api"),
       apiConfiguration: {},
     }
     return (await make(`${apps}/CreateApplication`, body)).applicationId
   },
-  secret: async (thing, make) => {
-    const body = { applicationId: await thing("api"), projectId: await thing("project") }
+  secret: async (item, make) => {
+    const body = { applicationId: await item("api"), projectId: await item("project") }
     const { secrets } = await make(`${apps}/ListClientSecrets`, body)
     return secrets[0].secretId
   },
-  appKey: async (thing, make) => {
-    const body = { applicationId: await thing("api"), projectId: await thing("project") }
+  appKey: async (item, make) => {
+    const body = { applicationId: await item("api"), projectId: await item("project") }
     const expirationDate = inOneYear()
     return (await make(`${apps}/CreateApplicationKey`, { ...body, expirationDate })).keyId
   },
   /** The organization with the grant, which identifies it in v2. */
-  granted: async (thing, make) => {
-    const projectId = await thing("project")
-    const grantedOrganizationId = await thing("guest")
+  granted: async (item, make) => {
+    const projectId = await item("project")
+    const grantedOrganizationId = await item("guest")
     await make(`${projects}/CreateProjectGrant`, { projectId, grantedOrganizationId })
     return grantedOrganizationId
   },
-  grant: async (thing, make) => {
-    const projectId = await thing("project")
-    await thing("granted")
-    const resource = { projectGrant: { projectId, organizationId: await thing("guest") } }
-    const userId = await thing("robot")
+  grant: async (item, make) => {
+    const projectId = await item("project")
+    await item("granted")
+    const resource = { projectGrant: { projectId, organizationId: await item("guest") } }
+    const userId = await item("robot")
     const roles = ["PROJECT_GRANT_OWNER"]
     await make(`${administrators}/CreateAdministrator`, { userId, resource, roles })
     const filters = [{ resource }]
     const found = await make(`${administrators}/ListAdministrators`, { filters })
     return found.administrators[0].projectGrant.id
   },
-  authorization: async (thing, make) => {
+  authorization: async (item, make) => {
     const body = {
-      userId: await thing("user"),
-      projectId: await thing("project"),
-      organizationId: await thing("org"),
+      userId: await item("user"),
+      projectId: await item("project"),
+      organizationId: await item("org"),
     }
     return (await make("authorization.v2.AuthorizationService/CreateAuthorization", body)).id
   },
-  group: async (thing, make) => {
-    const body = { organizationId: await thing("org"), name: uniqueName("group") }
+  group: async (item, make) => {
+    const body = { organizationId: await item("org"), name: uniqueName("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
   },
-  groupAuthorization: async (thing, make) => {
+  groupAuthorization: async (item, make) => {
     const body = {
-      groupId: await thing("group"),
-      projectId: await thing("project"),
-      organizationId: await thing("org"),
+      groupId: await item("group"),
+      projectId: await item("project"),
+      organizationId: await item("org"),
     }
     return (await make("authorization.v2.AuthorizationService/CreateGroupAuthorization", body)).id
   },
-  otherGroup: async (thing, make) => {
-    const body = { organizationId: await thing("org"), name: uniqueName("group") }
+  otherGroup: async (item, make) => {
+    const body = { organizationId: await item("org"), name: uniqueName("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
   },
   /** A sign-up whose user has entered the code from the email. */
-  signUpRequest: async (thing, _, house) => {
-    const [owner, cx] = [await thing("org"), house.within()]
+  signUpRequest: async (item, _, house) => {
+    const [owner, cx] = [await item("org"), house.within()]
     const id = cx.ids.next()
     const email = `${uniqueName("applicant")}@example.com`
     const applicant = { email, givenName: "Ada", familyName: "Lovelace", language: "en" }
@@ -250,12 +250,12 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
     )
     return id
   },
-  signUpLink: async (thing, make) => {
-    const body = { organizationId: await thing("org"), useLimit: 3, expirationDate: inOneYear() }
+  signUpLink: async (item, make) => {
+    const body = { organizationId: await item("org"), useLimit: 3, expirationDate: inOneYear() }
     return (await make("signup.v2.SignUpService/CreateSignUpLink", body)).id
   },
-  action: async (thing, make) => {
-    const headers = { "x-core-orgid": await thing("org") }
+  action: async (item, make) => {
+    const headers = { "x-core-orgid": await item("org") }
     const body = { name: uniqueName("greet").replace("-", "_"), script: "function greet() {}" }
     return (await make(`${v1Services.management}/CreateAction`, body, headers)).id
   },
@@ -264,21 +264,21 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
     const target = { ...body, restWebhook: { interruptOnError: true } }
     return (await make("action.v2.ActionService/CreateTarget", target)).id
   },
-  targetKey: async (thing, make) => {
-    const body = { targetId: await thing("target"), publicKey: await thing("publicKey") }
+  targetKey: async (item, make) => {
+    const body = { targetId: await item("target"), publicKey: await item("publicKey") }
     return (await make("action.v2.ActionService/AddPublicKey", body)).keyId
   },
   /** Runs when tokens are issued, before userinfo. */
-  boundAction: async (thing, make) => {
-    const headers = { "x-core-orgid": await thing("org") }
-    const id = await thing("action")
+  boundAction: async (item, make) => {
+    const headers = { "x-core-orgid": await item("org") }
+    const id = await item("action")
     const body = { flowType: "2", triggerType: "4", actionIds: [id] }
     await make(`${v1Services.management}/SetTriggerActions`, body, headers)
     return id
   },
   /** A browser session of the user. */
-  session: async (thing, _, house) => {
-    const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]
+  session: async (item, _, house) => {
+    const [userId, owner, cx] = [await item("user"), await item("org"), house.within()]
     const id = cx.ids.next()
     const data = { userId, agentId: "browser" }
     await cx.store.transact(cx, (tx) => {
@@ -289,23 +289,23 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
     return id
   },
   /** The token of the session that a login page has created. */
-  pageToken: async (thing, make) => {
-    const body = { sessionId: await thing("pageSession") }
+  pageToken: async (item, make) => {
+    const body = { sessionId: await item("pageSession") }
     return (await make("session.v2.SessionService/SetSession", body)).sessionToken
   },
-  pageSession: async (thing, make) => {
-    const body = { checks: { user: { userId: await thing("user") } } }
+  pageSession: async (item, make) => {
+    const body = { checks: { user: { userId: await item("user") } } }
     return (await make("session.v2.SessionService/CreateSession", body)).sessionId
   },
-  clientId: async (thing, make) => {
+  clientId: async (item, make) => {
     const { application } = await make(`${apps}/GetApplication`, {
-      applicationId: await thing("app"),
+      applicationId: await item("app"),
     })
     return application.oidcConfiguration.clientId
   },
   /** A request of the application, for a custom login page. */
-  authRequest: async (thing, _, house) => {
-    const [appId, clientId, cx] = [await thing("app"), await thing("clientId"), house.within()]
+  authRequest: async (item, _, house) => {
+    const [appId, clientId, cx] = [await item("app"), await item("clientId"), house.within()]
     const id = newCustomLoginId(cx)
     const redirectUri = "https://app.example.com/callback"
     const wanted = { scopes: ["openid"], audience: [clientId], prompts: [], languages: [] }
@@ -316,8 +316,8 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
     return id
   },
   /** A request of a SAML application, for a custom login page. */
-  samlRequest: async (thing, make, house) => {
-    const projectId = await thing("project")
+  samlRequest: async (item, make, house) => {
+    const projectId = await item("project")
     const entityId = `urn:example:${uniqueName("sp")}`
     const redirectUri = "https://sp.example.com/acs"
     const metadataXml = Buffer.from(
@@ -345,8 +345,8 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
     return id
   },
   /** The code that a device of the application shows. */
-  userCode: async (thing, _, house) => {
-    const [appId, clientId, cx] = [await thing("app"), await thing("clientId"), house.within()]
+  userCode: async (item, _, house) => {
+    const [appId, clientId, cx] = [await item("app"), await item("clientId"), house.within()]
     const userCode = generateUserCode(cx.random)
     const asked = { appId, clientId, scopes: ["openid"], audience: [clientId] }
     await cx.store.transact(cx, (tx) =>
@@ -354,11 +354,11 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
     )
     return formatUserCode(userCode)
   },
-  device: async (thing, _, house) =>
-    requireDeviceByCode(house.within(), await thing("userCode")).handle,
+  device: async (item, _, house) =>
+    requireDeviceByCode(house.within(), await item("userCode")).handle,
   /** A failed message to the user. */
-  message: async (thing, _, house) => {
-    const [userId, owner, cx] = [await thing("user"), await thing("org"), house.within()]
+  message: async (item, _, house) => {
+    const [userId, owner, cx] = [await item("user"), await item("org"), house.within()]
     const id = cx.ids.next()
     const cause = { kind: "password_change", channel: "email", codeExpires: 0, urlTemplate: "" }
     await cx.store.transact(cx, (tx) => {
@@ -376,24 +376,24 @@ const resourceFactories: Readonly<Record<string, ResourceFactory>> = {
     await make(`${administrators}/CreateRole`, body)
     return key
   },
-  domain: async (thing, make) => {
+  domain: async (item, make) => {
     const domain = `${uniqueName("acme")}.example.com`
-    const body = { organizationId: await thing("org"), domain }
+    const body = { organizationId: await item("org"), domain }
     await make(`${orgs}/AddOrganizationDomain`, body)
     return domain
   },
   /** The domain that is made for an organization. */
-  ownDomain: async (thing, make) => {
-    const body = { organizationId: await thing("org") }
+  ownDomain: async (item, make) => {
+    const body = { organizationId: await item("org") }
     return (await make(`${orgs}/ListOrganizationDomains`, body)).domains[0].domain
   },
   /** A domain in the login name of another organization's user: it must be verified. */
-  contested: async (thing, make) => {
+  contested: async (item, make) => {
     const domain = `${uniqueName("shared")}.example.com`
     const username = `grace@${domain}`
     const machineUser = { username, machine: { name: "Grace" } }
-    await make(`${users}/CreateUser`, { organizationId: await thing("guest"), ...machineUser })
-    await make(`${orgs}/AddOrganizationDomain`, { organizationId: await thing("org"), domain })
+    await make(`${users}/CreateUser`, { organizationId: await item("guest"), ...machineUser })
+    await make(`${orgs}/AddOrganizationDomain`, { organizationId: await item("org"), domain })
     return domain
   },
   newDomain: async () => `${uniqueName("new")}.example.com`,
@@ -451,7 +451,7 @@ export function createRowResources(make: CallAsOwner, house: TestServer): RowRes
     for (const [name, inner] of Object.entries(value)) filled[name] = await fill(inner)
     return filled
   }
-  return { get, fill, headersOf: (who) => headersOf(who, get) }
+  return { get, fill, headersOf: (user) => headersOf(user, get) }
 }
 
 /** The resource and organization of each caller. */
@@ -465,11 +465,11 @@ const people: Readonly<Record<string, readonly [user: string, org: string]>> = {
 }
 
 async function headersOf(
-  who: RowCaller,
+  caller: RowCaller,
   get: RowResources["get"],
 ): Promise<Readonly<Record<string, string>>> {
-  if (who === "anonymous") return {}
-  const [userId, orgId] = people[who] ?? []
+  if (caller === "anonymous") return {}
+  const [userId, orgId] = people[caller] ?? []
   if (!userId || !orgId) return { authorization: "Bearer system" }
   return { authorization: `Bearer user ${await get(userId)} ${await get(orgId)}` }
 }

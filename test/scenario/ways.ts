@@ -31,7 +31,7 @@ export type CallResult = {
   readonly status?: number
 }
 
-export type CallEncoding = (asked: EncodedCall) => Promise<CallResult>
+export type CallEncoding = (call: EncodedCall) => Promise<CallResult>
 
 const codes: readonly (Code | "ok")[] = [
   ...(["ok", "canceled", "unknown", "invalid_argument", "deadline_exceeded"] as const),

@@ -30,12 +30,16 @@ afterEach(() => world.close())
 const cx = () => world.cx({ instance: firstInstance })
 
 async function searchValues(
-  what: Searchable,
+  searchable: Searchable,
   column: string,
   ...filters: Filter[]
 ): Promise<string[]> {
   const page = { offset: 0, limit: 100, asc: true }
-  const { rows } = await search<Record<string, string>>(cx(), what, { page, sort: column, filters })
+  const { rows } = await search<Record<string, string>>(cx(), searchable, {
+    page,
+    sort: column,
+    filters,
+  })
   return rows.map((row) => `${row[column]}`)
 }
 

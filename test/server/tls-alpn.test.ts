@@ -179,9 +179,9 @@ describe("a listener that moves behind another one", () => {
 
   test("returns once a program that took its port is gone", async () => {
     let timers = 0
-    const after: Clock["after"] = (...how) => {
+    const after: Clock["after"] = (...options) => {
       timers++
-      return systemClock.after(...how)
+      return systemClock.after(...options)
     }
     const { listener } = await startListener(systemClock, { ...systemClock, after })
     const told: string[] = []

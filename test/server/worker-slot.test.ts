@@ -26,10 +26,10 @@ function fakeChild(answers: Readonly<Record<string, () => unknown>>) {
       return promise
     },
   }
-  const end = (how: string) => {
+  const end = (mode: string) => {
     const gone = new Fault("unavailable", "worker.gone", "the process exited")
     for (const reject of waiting) reject(gone)
-    exited.resolve(how)
+    exited.resolve(mode)
   }
   const child: WorkerProcess = { channel: line, exited: exited.promise, kill: () => end("SIGKILL") }
   return { child, asked, end }

@@ -7,8 +7,8 @@ import { createUsedOnce } from "../../src/server/worker/used-once.ts"
 /** A channel that records its messages. */
 function openChannel() {
   const said: unknown[] = []
-  const ask = <T>(_: string, given?: unknown) => {
-    said.push(given)
+  const ask = <T>(_: string, input?: unknown) => {
+    said.push(input)
     // Reason for the cast: the result is not used.
     return Promise.resolve(undefined as T)
   }

@@ -82,9 +82,9 @@ test("keeps registers apart", () => {
 })
 
 describe("for exclusive claims", () => {
-  const tried = (who: string, outcome: Attempt["outcome"], begun = 0, ended = 1): Attempt => ({
+  const tried = (userName: string, outcome: Attempt["outcome"], begun = 0, ended = 1): Attempt => ({
     resource: "code",
-    client: who,
+    client: userName,
     outcome,
     started: begun,
     ended,
@@ -110,12 +110,12 @@ describe("for exclusive claims", () => {
 })
 
 describe("for confirmed writes", () => {
-  const promised = (acknowledged: readonly string[], ...found: readonly string[]) =>
+  const promised = (acknowledged: readonly string[], ...matches: readonly string[]) =>
     findLostWork({
       what: "mail",
       requested: new Set(["a", "b"]),
       acknowledged,
-      found: found.map((each) => ({ name: each.slice(0, 1), mark: each })),
+      found: matches.map((each) => ({ name: each.slice(0, 1), mark: each })),
     })
 
   test("accepts existing writes, repeated ones, and unconfirmed ones", () => {

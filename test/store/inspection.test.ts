@@ -166,14 +166,14 @@ test("rows that change or are erased meanwhile are not reported, and no data rem
 /** Counts the rows read since the last call by statements prepared from now on. */
 function rowsRead(): { readonly next: () => number; readonly end: () => void } {
   let rows = 0
-  const counted = <T extends { all: (...values: never[]) => unknown[] }>(made: T): T => {
-    const { all } = made
+  const counted = <T extends { all: (...values: never[]) => unknown[] }>(created: T): T => {
+    const { all } = created
     const count = (...values: Parameters<typeof all>) => {
-      const found = all.apply(made, values)
+      const found = all.apply(created, values)
       rows += found.length
       return found
     }
-    return Object.assign(made, { all: count })
+    return Object.assign(created, { all: count })
   }
   const { prepare, query } = Database.prototype
   const spies = [

@@ -103,8 +103,8 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     await two.node?.caughtUp()
     await Promise.all(
       [one, two].flatMap((store, at) =>
-        [0, 1, 2].map((turn) =>
-          renameAccount(on(store), "1", `${at}${turn}`).catch(() => undefined),
+        [0, 1, 2].map((round) =>
+          renameAccount(on(store), "1", `${at}${round}`).catch(() => undefined),
         ),
       ),
     )

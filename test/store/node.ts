@@ -52,7 +52,7 @@ export const openTestNode = ({ clock = systemClock, ...parts }: Parts): Promise<
   )
 
 /** Nodes for the tests of one file; each test has its own database. */
-export function testNodes(given: Pick<OpenOptions, "aggregates" | "views">) {
+export function testNodes(input: Pick<OpenOptions, "aggregates" | "views">) {
   let postgres: Postgres
   let world: TestEnvironment
   let url: string
@@ -62,7 +62,7 @@ export function testNodes(given: Pick<OpenOptions, "aggregates" | "views">) {
   })
   afterAll(() => postgres.remove())
   beforeEach(async () => {
-    world = openTestEnvironment(given)
+    world = openTestEnvironment(input)
     url = await postgres.database()
   })
   afterEach(async () => {
@@ -79,7 +79,7 @@ export function testNodes(given: Pick<OpenOptions, "aggregates" | "views">) {
     /** A node with its own directory, or that of a closed one. */
     node: async (parts: Partial<Parts> = {}) => {
       const { file, remove } = temporaryFile()
-      const store = await openTestNode({ ...given, file, url, ...parts })
+      const store = await openTestNode({ ...input, file, url, ...parts })
       open.push({ store, remove })
       return store
     },

@@ -213,10 +213,10 @@ type StepInput = {
 }
 
 /** Mostly common transactions, in some batches rare ones. */
-function stepsOf(given: StepInput): readonly Append[] {
-  const { random } = given
+function stepsOf(input: StepInput): readonly Append[] {
+  const { random } = input
   const isRare = random.next(4) === 0
-  return Array.from({ length: 1 + random.next(6) }, () => stepOf(given, isRare))
+  return Array.from({ length: 1 + random.next(6) }, () => stepOf(input, isRare))
 }
 
 function stepOf({ random, versions, batch }: StepInput, isRare: boolean): Append {

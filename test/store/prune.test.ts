@@ -290,7 +290,11 @@ describe("a pruned log", () => {
     await store.close()
     const aggregates = modules.aggregates.map((kind) => ({ ...kind, revision: 2 }))
     const told: unknown[] = []
-    store = openFile(file, { ...modules, aggregates, statesRebuilt: (what) => told.push(what) })
+    store = openFile(file, {
+      ...modules,
+      aggregates,
+      statesRebuilt: (description) => told.push(description),
+    })
     expect(told).toHaveLength(1)
     expect(states()).toEqual(before)
     await store.close()

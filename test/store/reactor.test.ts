@@ -297,7 +297,7 @@ test("an unreadable event stops the reactor and is named", async () => {
   await openAccount(world.cx(), "1", { name: "ada" })
   world.store.database.run("UPDATE event SET data = '{}'")
   running = runReactors(world.store, world.clock, [recordingReactor().reactor], {
-    onBlocked: (...what) => stuck.push(what),
+    onBlocked: (...description) => stuck.push(description),
   })
   world.clock.advance(1000)
   await new Promise((resolve) => setImmediate(resolve))

@@ -61,7 +61,7 @@ const upperCaseAccount: typeof account = {
 async function reopen(...aggregates: readonly AnyAggregate[]): Promise<RebuildResult[]> {
   await store.close()
   const told: RebuildResult[] = []
-  store = openFile(file, { aggregates, statesRebuilt: (what) => told.push(what) })
+  store = openFile(file, { aggregates, statesRebuilt: (description) => told.push(description) })
   return told
 }
 
@@ -167,7 +167,7 @@ for (const version of [6, 5, 4, 3, 2, 1]) {
     old.run(`PRAGMA user_version = ${version}`)
     old.close()
     const told: RebuildResult[] = []
-    store = openFile(file, { statesRebuilt: (what) => told.push(what) })
+    store = openFile(file, { statesRebuilt: (description) => told.push(description) })
     // Their states get checksums.
     expect(told).toEqual(version > 3 ? [] : [{ streams: ["account"], events: 26 }])
     expect([rows(), claims(), schema()]).toEqual(before)

@@ -123,7 +123,7 @@ describe("a changed view", () => {
     expect(shown.filter((shout) => shout?.startsWith("NEW"))).toHaveLength(300)
   })
 
-  test.each(["full", "locked"])("continues once a disk is no longer %s", async (how) => {
+  test.each(["full", "locked"])("continues once a disk is no longer %s", async (options) => {
     const { promise: met, resolve: refused } = Promise.withResolvers<unknown>()
     const heard: string[] = []
     await reopen(
@@ -136,7 +136,7 @@ describe("a changed view", () => {
     )
     const { database } = store
     const other = new Database(file)
-    if (how === "locked") {
+    if (options === "locked") {
       other.run("BEGIN IMMEDIATE")
       await pause(200, "it may not go on while the file is locked, and nothing signals that")
       expect(store.rebuilding()).toEqual(["account"])
@@ -153,7 +153,7 @@ describe("a changed view", () => {
     other.close()
     await store.rebuilt()
     expect([...new Set(heard)]).toEqual(
-      how === "full" ? ["account: store.disk_full", "account goes on"] : [],
+      options === "full" ? ["account: store.disk_full", "account goes on"] : [],
     )
     expect(store.rebuilding()).toEqual([])
     expect(store.all(cx(), shouts).filter((row) => row.shout?.startsWith("NAME"))).toHaveLength(30)
@@ -225,7 +225,7 @@ describe("a changed view", () => {
       { columns: "id TEXT NOT NULL, name TEXT NOT NULL, email TEXT", key: "id" },
       "INSERT INTO accounts (instance, id, name, email) VALUES ($instance, $id, NULL, $email)",
     )
-    await reopen([broken], (...what) => failed.push(what))
+    await reopen([broken], (...description) => failed.push(description))
     await store.rebuilt()
     expect(failed).toMatchObject([["account", { code: "SQLITE_CONSTRAINT_NOTNULL" }]])
     expect(rows()).toHaveLength(29)

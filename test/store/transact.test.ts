@@ -306,9 +306,9 @@ describe("an error inside a transaction undoes all of it", () => {
       // The codes of the names are assigned again, and map back to them.
       await openAccount(cx(), "1", { name: "ada" })
       const fill = () => tx(kind, "tea")
-      const tx = (of: typeof kind, what: string) =>
+      const tx = (of: typeof kind, label: string) =>
         store.transact(cx(), (step) =>
-          step.append(of, "p", [{ type: "pot.filled", data: { with: what } }]),
+          step.append(of, "p", [{ type: "pot.filled", data: { with: label } }]),
         )
       await fill()
       const types = (await store.log.read(0, 9)).map((event) => event.type)

@@ -55,7 +55,7 @@ async function start(): Promise<readonly PendingUpgrade[]> {
   const fail = (cause: unknown) => {
     throw cause
   }
-  const upgrading = (what: PendingUpgrade) => told.push(what)
+  const upgrading = (upgrade: PendingUpgrade) => told.push(upgrade)
   const store = openStore({
     file,
     aggregates,
@@ -142,7 +142,10 @@ describe("if only states are recomputed", () => {
     await start()
     olderStates()
     const told: PendingUpgrade[] = []
-    const guard = createUpgradeGuard(file, { aggregates, told: (what) => told.push(what) })
+    const guard = createUpgradeGuard(file, {
+      aggregates,
+      told: (description) => told.push(description),
+    })
     using database = new Database(file)
     const query = database.query.bind(database)
     vi.spyOn(database, "query").mockImplementation((sql: string) => {

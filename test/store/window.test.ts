@@ -27,7 +27,7 @@ const getPage = (
     by: ({ name, id }) => [name, id],
   })
 
-const ids = (found: { readonly rows: readonly Row[] }) => found.rows.map(({ id }) => id)
+const ids = (result: { readonly rows: readonly Row[] }) => result.rows.map(({ id }) => id)
 
 test("rows are sorted, paged, and counted", () => {
   const rows = rowsOf(5, 1, 4, 2, 3, 6)

@@ -16,7 +16,7 @@ function hash(plain: string, options: Options = {}): Promise<string> {
   if (!isProduction) return realHash(plain, options)
   const salt = Buffer.concat([Buffer.from(mark), crypto.getRandomValues(new Uint8Array(13))])
   const cheap = { memoryCost: 8, timeCost: 1, parallelism: 1, salt }
-  return realHash(plain, cheap).then((made) => made.replace(least, production))
+  return realHash(plain, cheap).then((created) => created.replace(least, production))
 }
 
 function verify(hashed: string, plain: string): Promise<boolean> {

@@ -64,8 +64,8 @@ export function useFastLocators(page: Page): void {
       )
     }
   }
-  runBefore(frames, "waitForSelector", (frame: Frame, selector: string, wanted?: WaitOptions) =>
-    waitFor(frame.locator(selector), wanted),
+  runBefore(frames, "waitForSelector", (frame: Frame, selector: string, options?: WaitOptions) =>
+    waitFor(frame.locator(selector), options),
   )
   const locators = Object.getPrototypeOf(page.locator("html"))
   runBefore(locators, "waitFor", waitFor)

@@ -26,14 +26,14 @@ const changeHref = "/ui/login"
 const [backHref, signInHref] = ["/in", "/in"]
 
 /** The parts of all samples: the language, and the name given to everything. */
-function createSampleContext(language: string, named: string, assets: login.Assets) {
-  const account = { displayName: named, loginName: "ada@example.org" }
+function createSampleContext(language: string, name: string, assets: login.Assets) {
+  const account = { displayName: name, loginName: "ada@example.org" }
   return {
-    named,
+    named: name,
     base: { ...login.translator([language]), assets },
     account,
-    application: { name: named, requestedData: ["identity", "name", "offline"] as const },
-    linked: { userId: named, code: named, key: named, organization: named, request: named },
+    application: { name: name, requestedData: ["identity", "name", "offline"] as const },
+    linked: { userId: name, code: name, key: name, organization: name, request: name },
     /** Pages for a known user. */
     known: { form, account, changeHref },
   }
@@ -42,13 +42,13 @@ function createSampleContext(language: string, named: string, assets: login.Asse
 type SampleContext = ReturnType<typeof createSampleContext>
 type Samples = Readonly<Record<string, ReactElement>>
 
-/** Every page by its name. The application and the user are called `named`. */
+/** Every page by its name. The application and the user are called `name`. */
 export function loginSamples(
   language: string,
-  named: string,
+  name: string,
   assets: login.Assets = unloadedAssets,
 ): Samples {
-  const ground = createSampleContext(language, named, assets)
+  const ground = createSampleContext(language, name, assets)
   const groups = [
     signInSamples,
     linkSamples,
@@ -189,8 +189,8 @@ const linkSamples = ({ base, linked, account, application, named }: SampleContex
     passkey: { options: "{}", challenge: "challenge", error: named },
   }),
   ...Object.fromEntries(
-    (["first", "only"] as const).map((place) => [
-      `invitePasskey.${place}`,
+    (["first", "only"] as const).map((location) => [
+      `invitePasskey.${location}`,
       createElement(login.LinkPasswordPage, {
         ...base,
         page: "invite",
@@ -201,7 +201,7 @@ const linkSamples = ({ base, linked, account, application, named }: SampleContex
         title: named,
         lead: named,
         submit: named,
-        passkey: { options: "{}", challenge: "challenge", place },
+        passkey: { options: "{}", challenge: "challenge", place: location },
       }),
     ]),
   ),
@@ -240,14 +240,14 @@ const linkSamples = ({ base, linked, account, application, named }: SampleContex
 
 const factorSamples = ({ base, known: knownUser, application, named }: SampleContext): Samples => ({
   ...Object.fromEntries(
-    (["key", "otp", "otp_email", "otp_sms", "recovery_codes"] as const).map((way) => [
-      `factor.${way}`,
+    (["key", "otp", "otp_email", "otp_sms", "recovery_codes"] as const).map((method) => [
+      `factor.${method}`,
       createElement(login.FactorPage, {
         ...base,
         ...knownUser,
         application,
-        kind: way,
-        factor: way,
+        kind: method,
+        factor: method,
         challenge: "sealed",
         options: "{}",
         error: named,

@@ -45,13 +45,13 @@ const errorOf = (refused: ReturnType<MailRule>) =>
   refused ? Object.assign(new Error(refused.text), { responseCode: refused.status }) : null
 
 /** A real SMTP server on a free port of this machine. */
-export async function startMailServer(wanted: MailServerOptions = {}): Promise<TestMailServer> {
-  const { tls = "none", login, delayMs = 0 } = wanted
-  const { judge = acceptAll, judgeSender = acceptAll, judgeMessage = acceptAll } = wanted
+export async function startMailServer(expected: MailServerOptions = {}): Promise<TestMailServer> {
+  const { tls = "none", login, delayMs = 0 } = expected
+  const { judge = acceptAll, judgeSender = acceptAll, judgeMessage = acceptAll } = expected
   const received: ReceivedMail[] = []
   const options: SMTPServerOptions = {
     secure: tls === "implicit",
-    ...(wanted.identity ?? { key: certificateKey, cert: certificate }),
+    ...(expected.identity ?? { key: certificateKey, cert: certificate }),
     disabledCommands: [...(tls === "none" ? ["STARTTLS"] : []), ...(login ? [] : ["AUTH"])],
     authMethods: ["PLAIN", "XOAUTH2"],
     authOptional: !login,

@@ -231,7 +231,7 @@ export const libraries: Rule = (source) => {
 
 const isUsable = (library: string, path: string) =>
   allowedLibraries[library]?.some(
-    (place) => [moduleOf(path), path].includes(place) || path.startsWith(`${place}/`),
+    (location) => [moduleOf(path), path].includes(location) || path.startsWith(`${location}/`),
   ) ?? false
 
 /**

@@ -55,9 +55,9 @@ export async function startListener(
     throw cause
   }
   let steps = 0
-  const stepBehind: typeof listener.stepBehind = (...how) => {
+  const stepBehind: typeof listener.stepBehind = (...options) => {
     steps++
-    return listener.stepBehind(...how)
+    return listener.stepBehind(...options)
   }
   const counted = Promise.resolve({ stepBehind })
   const { show } = createTlsChallenge({ clock, hint: undefined, listener: counted, lost })

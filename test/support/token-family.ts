@@ -61,7 +61,7 @@ export async function openFamilies(client: Client): Promise<Families> {
     return { code: async () => codeIn(await ask()), get }
   }
   const { code } = await signIn()
-  const redeem = (given: string) => exchangeCode(client, { clientId, verifier, code: given })
+  const redeem = (text: string) => exchangeCode(client, { clientId, verifier, code: text })
   const next = async () => String((await redeem(await code())).body.refresh_token)
   return { clientId, projectId, next, code, redeem, signIn }
 }

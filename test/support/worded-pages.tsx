@@ -86,7 +86,7 @@ const factorPages = (base: Base): ReactElement[] => [
       factor,
       kind: factor === "otp" ? factor : "key",
       options: "{}",
-      others: (["key", "otp"] as const).map((way) => ({ kind: way, href: `/${way}` })),
+      others: (["key", "otp"] as const).map((method) => ({ kind: method, href: `/${method}` })),
     }),
   ),
   ...[true, false].flatMap((isForced) =>
@@ -152,10 +152,10 @@ const registrationPages = (base: Base): ReactElement[] => [
     { isFounder: false, isOfOrg: true },
     { isFounder: false, orgName: "Acme", needsApproval: true },
     { isFounder: true },
-  ].map((way) =>
+  ].map((method) =>
     createElement(login.RegisterPage, {
       ...base,
-      ...way,
+      ...method,
       form,
       signInHref,
       acceptValue: "sealed",

@@ -27,9 +27,9 @@ test("the API is compatible with its baseline", async () => {
 })
 
 test.each<readonly [string, (text: string) => string]>([
-  ["a number", (text) => text.replace(getProject, (found) => found.replace("= 1", "= 9"))],
-  ["a name", (text) => text.replace(getProject, (found) => found.replace("project_id", "other"))],
-  ["a type", (text) => text.replace(getProject, (found) => found.replace("string", "bytes"))],
+  ["a number", (text) => text.replace(getProject, (result) => result.replace("= 1", "= 9"))],
+  ["a name", (text) => text.replace(getProject, (result) => result.replace("project_id", "other"))],
+  ["a type", (text) => text.replace(getProject, (result) => result.replace("string", "bytes"))],
   ["an operation", (text) => text.replace(/ {2}rpc GetProject\([^}]*\}/, "")],
 ])("reports a changed or removed %s", async (_, change) => {
   const { ok, output } = await compare(projects, change)

@@ -71,8 +71,10 @@ describe("a binary in which nobody can sign in", () => {
       "trap '' TERM; echo going on; while :; do sleep 0.1; done",
       /0.3[\s\S]*going on/,
     ],
-  ])("%s is rejected early, with its output", async (name, script, said) => {
-    await expect(testSignIn(binary(name.replaceAll(" ", "-"), script), soon)).rejects.toThrow(said)
+  ])("%s is rejected early, with its output", async (name, script, values) => {
+    await expect(testSignIn(binary(name.replaceAll(" ", "-"), script), soon)).rejects.toThrow(
+      values,
+    )
   })
 })
 

@@ -20,8 +20,8 @@ test.each([
     "Samsung Internet",
     "Android",
   ],
-])("Mozilla/5.0 %s", (said, browser, system) => {
-  expect(parseBrowserName(`Mozilla/5.0 ${said}`)).toEqual({ browser, system })
+])("Mozilla/5.0 %s", (values, browser, system) => {
+  expect(parseBrowserName(`Mozilla/5.0 ${values}`)).toEqual({ browser, system })
 })
 
 test("an unknown user agent has no name", () => {

@@ -81,8 +81,8 @@ describe("a duration input", () => {
     [60, "1", "minutes", "1 minute"],
     [43_200, "12", "hours", "12 hours"],
     [90 * 86_400, "90", "days", "90 days"],
-  ])("of %s seconds uses the largest exact unit, and is parsed back", (seconds, ...said) => {
-    const [count, unit, text] = said
+  ])("of %s seconds uses the largest exact unit, and is parsed back", (seconds, ...values) => {
+    const [count, unit, text] = values
     const duration = durationFromMs(seconds * 1000)
     const amount = amountFromDuration(duration)
     expect(amount).toEqual({ count, unit })

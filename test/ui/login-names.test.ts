@@ -10,6 +10,6 @@ test.each([
   ["digits, which may be a phone number", ["4179", "4179@a.test"], "", ["4179", "4179@a.test"]],
   ["nothing but longer forms", ["alice@acme.localhost"], "", ["alice@acme.localhost"]],
   ["one of two that begin alike", ["al", "al@a.test", "alice@a.test"], "", ["al", "alice@a.test"]],
-])("login names are shown without a domain behind %s", (_, names, email, shown) => {
-  expect(visibleLoginNames(names, email || undefined)).toEqual(shown)
+])("login names are shown without a domain behind %s", (_, names, email, displayed) => {
+  expect(visibleLoginNames(names, email || undefined)).toEqual(displayed)
 })

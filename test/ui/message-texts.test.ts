@@ -15,14 +15,14 @@ import { messageOperations } from "../../ui/console/text/message-operations.ts"
 import { flatten, roleOf, screensOf } from "../../ui/console/text/text-key.ts"
 import signIn from "../../ui/login/texts/en.json"
 
-describe.each(["instance", "organization"] as const)("the operations of the %s", (place) => {
+describe.each(["instance", "organization"] as const)("the operations of the %s", (location) => {
   it.each(["present", "inherited", "set", "reset"] as const)(
     "are named after the kind: %s",
-    (way) => {
-      const { input } = messageOperations[place][way]
+    (method) => {
+      const { input } = messageOperations[location][method]
       const names = input.fields.map(({ localName }) => localName)
       expect(names).toEqual(expect.arrayContaining(["kind", "language"]))
-      if (way === "set") expect(names).toEqual(expect.arrayContaining([...messageFieldNames]))
+      if (method === "set") expect(names).toEqual(expect.arrayContaining([...messageFieldNames]))
     },
   )
 })

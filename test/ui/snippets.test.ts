@@ -181,9 +181,9 @@ describe("the settings for other software", () => {
     ["post", ["client_id=123", "client_secret=YOUR_CLIENT_SECRET"]],
     ["none", ["client_id=123"]],
     ["private_key_jwt", ["client_assertion=a"]],
-  ] as const)("authenticate by %s if that is registered", (auth, said) => {
+  ] as const)("authenticate by %s if that is registered", (auth, values) => {
     const lines = runLines(snippetOf("curl", { auth }).text).split("\n")
-    expect(lines).toEqual(expect.arrayContaining([...said]))
+    expect(lines).toEqual(expect.arrayContaining([...values]))
     expect(lines.includes("-u")).toBe(auth === "basic")
   })
 

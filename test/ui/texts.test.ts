@@ -149,7 +149,7 @@ describe("the texts of the first view", async () => {
   const folder = new URL("../../ui/console/", import.meta.url)
   const files = ["main.tsx", "project/projects-page.tsx", "app/palette.tsx", "start/checklist.tsx"]
   const needed = files.map((file) => collectSources(fileURLToPath(new URL(file, folder)), atOnce))
-  const sources = (await Promise.all(needed)).flatMap((found) => [...found.values()])
+  const sources = (await Promise.all(needed)).flatMap((result) => [...result.values()])
   const familiesIn = (texts: Texts) =>
     [...new Set(Object.keys(texts).map((key) => key.split(".")[0] ?? ""))].sort()
 

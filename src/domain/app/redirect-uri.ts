@@ -19,14 +19,17 @@ export function isRegisteredRedirectUri(registration: RedirectRegistration, uri:
   if (redirectUris.includes(uri)) return true
   if (
     devMode &&
-    redirectUris.some((known) => known.includes("*") && matchesWildcards(known, uri))
+    redirectUris.some((registered) => registered.includes("*") && matchesWildcards(registered, uri))
   ) {
     return true
   }
   if (appType !== "native") return false
   // RFC 8252 §7.3: a native application chooses the loopback port when it starts.
   const portless = withoutPort(uri)
-  return portless !== undefined && redirectUris.some((known) => withoutPort(known) === portless)
+  return (
+    portless !== undefined &&
+    redirectUris.some((registered) => withoutPort(registered) === portless)
+  )
 }
 
 const loopback = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*|\?.*)?$/

@@ -22,7 +22,7 @@ const passwordCharactersMax = 1000
  */
 export async function authenticateWithDirectory(
   cx: Cx,
-  found: OwnedIdp,
+  idp: OwnedIdp,
   { username, password }: Credentials,
 ): Promise<AuthenticatedAnswer> {
   const name = username.trim()
@@ -30,20 +30,20 @@ export async function authenticateWithDirectory(
   if (password === "" || password.length > passwordCharactersMax) throw wrongCredentialsError()
   if (name === "" || name.length > nameCharactersMax) throw wrongCredentialsError()
   cx.allowance?.spend("guess")
-  const idpId = found.idp.id
-  const known = await findInDirectory(cx, found, name)
+  const idpId = idp.idp.id
+  const known = await findInDirectory(cx, idp, name)
   const who = known ? { id: known.identity.externalId } : { name: fold(name) }
   const account = known && findLinkedUser(cx, { idpId, externalId: known.identity.externalId })
   const tried = { authority: idpId, subject: JSON.stringify(who), account, isKnown: !!known }
   const isTheirs = await checkExternalPassword(cx, tried, async () =>
-    known ? verifyDirectoryPassword(cx, found, { name: known.bindName, password }) : false,
+    known ? verifyDirectoryPassword(cx, idp, { name: known.bindName, password }) : false,
   )
   if (!known || !isTheirs) throw wrongCredentialsError()
   cx.allowance?.refund("guess")
   const { identity, raw } = known
   // The user entered the password just now.
   const authenticatedAt = cx.clock.now()
-  return withAuthority(cx, found, { identity, raw, accessToken: "", idToken: "", authenticatedAt })
+  return withAuthority(cx, idp, { identity, raw, accessToken: "", idToken: "", authenticatedAt })
 }
 
 const wrongCredentialsError = () =>

@@ -86,10 +86,10 @@ type IntentContext = {
 /** Redirects the browser to a provider with its own pages. */
 async function startRedirect(
   cx: Cx,
-  found: OwnedIdp,
+  idp: OwnedIdp,
   started: IntentContext & ReturnType<typeof parseUrls> & ReturnType<typeof parseRequestedSignIn>,
 ) {
-  const { id, authUrl } = await startIntent(cx, found, started)
+  const { id, authUrl } = await startIntent(cx, idp, started)
   const nextStep = { case: "authUrl", value: authUrl } as const
   return { details: toDetails(getIntentReceipt(cx, id)), nextStep }
 }
@@ -114,13 +114,13 @@ function parseRequestedSignIn({ signIn }: StartIdentityProviderIntentRequest): {
 /** Authenticates with a directory, using the credentials from the custom login page. */
 async function startWithDirectory(
   cx: Cx,
-  found: OwnedIdp,
+  idp: OwnedIdp,
   { username, password, ...started }: IntentContext & Credentials,
 ) {
-  const answered = await authenticateWithDirectory(cx, found, { username, password })
-  const { id, token } = await createAnsweredIntent(cx, found, { ...started, answered })
+  const answered = await authenticateWithDirectory(cx, idp, { username, password })
+  const { id, token } = await createAnsweredIntent(cx, idp, { ...started, answered })
   const { externalId } = answered.identity
-  const userId = findLinkedUser(cx, { idpId: found.idp.id, externalId }) ?? ""
+  const userId = findLinkedUser(cx, { idpId: idp.idp.id, externalId }) ?? ""
   const value = { idpIntentId: id, idpIntentToken: token, userId }
   return {
     details: toDetails(getIntentReceipt(cx, id)),

@@ -73,10 +73,10 @@ export type ChangedEvent = {
 /** A page of the changes of a resource, without those older than the audit log retention. */
 export async function listChanges(
   cx: Cx,
-  place: HistoryResource,
+  resource: HistoryResource,
   part: EventPage,
 ): Promise<readonly ChangedEvent[]> {
-  const { kind, id } = place
+  const { kind, id } = resource
   await cx.store.log.settle()
   const window = {
     ...part,
@@ -89,15 +89,18 @@ export async function listChanges(
   if (versions.size === 0) return []
   const changes: (Omit<ChangedEvent, "isBack"> & { readonly former: FormerFields })[] = []
   let now: unknown
-  for await (const { event, before, after } of replayEvents(cx, place)) {
+  for await (const { event, before, after } of replayEvents(cx, resource)) {
     now = after.whole
     if (!versions.has(event.version)) continue
-    const former = formerFields(allFieldsOf(place, before.whole), allFieldsOf(place, after.whole))
-    changes.push({ event, differences: visibleDifferences(place, before, after), former })
+    const former = formerFields(
+      allFieldsOf(resource, before.whole),
+      allFieldsOf(resource, after.whole),
+    )
+    changes.push({ event, differences: visibleDifferences(resource, before, after), former })
     // A state can be large, such as an uploaded document or a thousand roles.
     await nextTurn()
   }
-  const current = allFieldsOf(place, now)
+  const current = allFieldsOf(resource, now)
   const found = changes.map(({ former, ...change }) => ({
     ...change,
     isBack: isRestored(former, current),
@@ -129,7 +132,7 @@ export type Moment = { readonly time: number } | { readonly position: number }
  */
 export async function compareMoments(
   cx: Cx,
-  place: HistoryResource,
+  resource: HistoryResource,
   { from, to }: Readonly<Record<"from" | "to", Moment | undefined>>,
 ) {
   await cx.store.log.settle()
@@ -137,7 +140,7 @@ export async function compareMoments(
   let [before, after] = [absentState, absentState]
   let last: RecordedEvent | undefined
   let isPastFrom = false
-  for await (const { event, after: state } of replayEvents(cx, place)) {
+  for await (const { event, after: state } of replayEvents(cx, resource)) {
     isPastFrom ||= !from || !isAtOrBefore(event, from)
     if (!isPastFrom) before = state
     if (to && !isAtOrBefore(event, to)) break
@@ -147,7 +150,7 @@ export async function compareMoments(
   return {
     existed: before !== absentState,
     last,
-    differences: visibleDifferences(place, before, after),
+    differences: visibleDifferences(resource, before, after),
   }
 }
 

@@ -62,9 +62,9 @@ export type IdpPatch = { readonly kind: IdpKind; readonly say: (before: Idp) => 
 export async function createIdp(
   cx: Cx,
   owner: IdpOwner,
-  wish: IdpInput & { readonly id?: string },
+  input: IdpInput & { readonly id?: string },
 ) {
-  const { id = cx.ids.next(), secret = "", metadata = "", ...fields } = wish
+  const { id = cx.ids.next(), secret = "", metadata = "", ...fields } = input
   validateIdp(fields)
   const config = { ...fields, options: parseOptions(owner, fields.options) }
   validateSecret(config.settings, secret)
@@ -92,9 +92,9 @@ export async function createIdp(
  * Updates a provider. The secret is deleted if the update would send it to another destination,
  * unless a new one is set. Partial updates that keep the settings also keep their authors.
  */
-export async function updateIdp(cx: Cx, owner: IdpOwner, id: string, wish: IdpInput | IdpPatch) {
-  const isPartial = "say" in wish
-  const merge = isPartial ? wish : toPatch(validateInput(owner, wish))
+export async function updateIdp(cx: Cx, owner: IdpOwner, id: string, input: IdpInput | IdpPatch) {
+  const isPartial = "say" in input
+  const merge = isPartial ? input : toPatch(validateInput(owner, input))
   const { kind } = merge
   await requireValidIssuer(cx, idpsOf(cx, owner).all[id], merge)
   return transactOwned(cx, owner, id, (tx, state) => {
@@ -124,7 +124,7 @@ async function requireValidIssuer(
   if (issuerOf(settings) !== issuerOf(before.settings)) await requireMatchingIssuer(cx, settings)
 }
 
-const toPatch = (wish: IdpInput): IdpPatch => ({ kind: wish.settings.kind, say: () => wish })
+const toPatch = (input: IdpInput): IdpPatch => ({ kind: input.settings.kind, say: () => input })
 
 /** Validates the input and returns it as it is stored. */
 function validateInput(owner: IdpOwner, { secret = "", metadata = "", ...fields }: IdpInput) {
@@ -135,8 +135,8 @@ function validateInput(owner: IdpOwner, { secret = "", metadata = "", ...fields 
 }
 
 /** Converts a generic OpenID Connect provider to a vendor kind; user links are kept. */
-export async function migrateIdp(cx: Cx, owner: IdpOwner, id: string, wish: IdpInput) {
-  const { secret = "", ...fields } = wish
+export async function migrateIdp(cx: Cx, owner: IdpOwner, id: string, input: IdpInput) {
+  const { secret = "", ...fields } = input
   const { kind } = fields.settings
   if (kind !== "azure" && kind !== "google") throw wrongKindError()
   validateIdp(fields)

@@ -18,7 +18,7 @@ type PolicyConversions<V extends PolicyValues, Requested, Shown> = {
   /** Request fields whose values have another name. */
   readonly names?: FieldNames
   readonly read: (requested: Requested) => Partial<V>
-  readonly show: (values: V, shown: PolicyContext) => Shown
+  readonly show: (values: V, context: PolicyContext) => Shown
 }
 
 /** The operations of version 1 on one policy. */

@@ -54,8 +54,8 @@ async function listRoles(cx: Cx, req: ListGrantedProjectRolesRequest) {
   return { details: listDetails(cx, found), result: found.rows.map(toRole) }
 }
 
-const listDetails = (cx: Cx, found: SearchResult<unknown>) => ({
-  totalResult: BigInt(found.total),
+const listDetails = (cx: Cx, result: SearchResult<unknown>) => ({
+  totalResult: BigInt(result.total),
   processedSequence: BigInt(cx.store.log.durable()),
   viewTimestamp: toTimestamp(cx.clock.now()),
 })

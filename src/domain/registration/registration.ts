@@ -121,13 +121,13 @@ export type RegistrationInput = Pick<RegistrationTerms, "orgId" | "requestId" | 
 export async function requestRegistration(
   cx: Cx,
   id: string,
-  wish: RegistrationInput,
+  input: RegistrationInput,
 ): Promise<void> {
   cx.allowance?.spend("message")
   const paced = cx.allowance?.pace()
-  const { registrant, ...rest } = wish
+  const { registrant, ...rest } = input
   const { plain, expires } = generateCode(cx, "init_code")
-  const accountId = findAccountByEmail(cx, registrant.email, wish.orgId) ?? ""
+  const accountId = findAccountByEmail(cx, registrant.email, input.orgId) ?? ""
   const requested: Draft<RegistrationEvent> = {
     type: "registration.requested",
     data: { ...rest, expires, accountId },

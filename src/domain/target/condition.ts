@@ -43,16 +43,16 @@ export type KnownNames = {
 }
 
 /** The ID of a condition. Throws if it contains an unknown name. */
-export function conditionIdOf(message: ConditionMessage | undefined, known: KnownNames): string {
+export function conditionIdOf(message: ConditionMessage | undefined, names: KnownNames): string {
   const type = message?.conditionType
   switch (type?.case) {
     case "request":
     case "response":
-      return operationConditionId(type.case, type.value.condition, known)
+      return operationConditionId(type.case, type.value.condition, names)
     case "function":
       return functionConditionId(type.value.name)
     case "event":
-      return eventConditionId(type.value.condition, known.events)
+      return eventConditionId(type.value.condition, names.events)
     default:
       throw emptyError("condition", "request, response, function or event")
   }
@@ -61,15 +61,15 @@ export function conditionIdOf(message: ConditionMessage | undefined, known: Know
 function operationConditionId(
   kind: "request" | "response",
   { case: valueKind, value }: OperationConditionValue,
-  known: KnownNames,
+  names: KnownNames,
 ) {
   if (valueKind === "method") {
     const path = value.startsWith("/") ? value : `/${value}`
-    if (!known.methods.has(path)) throw unknownError(`condition.${kind}.method`, "method", value)
+    if (!names.methods.has(path)) throw unknownError(`condition.${kind}.method`, "method", value)
     return `${kind}${path}`
   }
   if (valueKind === "service") {
-    if (!known.services.has(value))
+    if (!names.services.has(value))
       throw unknownError(`condition.${kind}.service`, valueKind, value)
     return `${kind}/${value}`
   }

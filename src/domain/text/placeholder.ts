@@ -4,11 +4,17 @@ import { isolate } from "../../kernel/text/bidi.ts"
 const placeholder = /\{\{\s*\.(\w+)\s*\}\}/g
 
 /** Rejects unknown placeholders and unmatched braces. */
-export function validatePlaceholders(key: string, text: string, known: readonly string[]): void {
-  const unknown = [...text.matchAll(placeholder)].find(([, name = ""]) => !known.includes(name))
+export function validatePlaceholders(
+  key: string,
+  text: string,
+  knownNames: readonly string[],
+): void {
+  const unknown = [...text.matchAll(placeholder)].find(
+    ([, name = ""]) => !knownNames.includes(name),
+  )
   const [stray] = unknown ?? /\{\{.{0,40}/s.exec(text.replace(placeholder, " ")) ?? []
   if (stray === undefined) return
-  const allowedList = known.map((name) => `{{.${name}}}`).join(", ")
+  const allowedList = knownNames.map((name) => `{{.${name}}}`).join(", ")
   throw new Fault(
     "invalid_argument",
     "text.placeholder_unknown",

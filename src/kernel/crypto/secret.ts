@@ -21,19 +21,19 @@ export type Purpose = (typeof purposes)[number]
  * be rotated while old values stay readable. All are synchronous and safe inside a decision.
  */
 export type Secrets = {
-  /** Encrypts and authenticates; the same `about` is required to decrypt. */
-  readonly seal: (purpose: Purpose, plain: string, about: string) => string
-  /** Returns undefined for anything that `seal` did not create with the same `about`. */
-  readonly open: (purpose: Purpose, sealed: string, about: string) => string | undefined
+  /** Encrypts and authenticates; the same `context` is required to decrypt. */
+  readonly seal: (purpose: Purpose, plain: string, context: string) => string
+  /** Returns undefined for anything that `seal` did not create with the same `context`. */
+  readonly open: (purpose: Purpose, sealed: string, context: string) => string | undefined
   /** A keyed hash for high-entropy secrets that we generated. Not for passwords. */
-  readonly hash: (plain: string, about: string) => string
+  readonly hash: (plain: string, context: string) => string
   /** Compares in constant time. */
-  readonly matches: (hashed: string, plain: string, about: string) => boolean
+  readonly matches: (hashed: string, plain: string, context: string) => boolean
   /**
-   * The private Ed25519 key for signing in the context `about`; deterministic. Its ID is that of a
+   * The private Ed25519 key for signing in the context `context`; deterministic. Its ID is that of a
    * data key: the active one, unless `id` is given. Undefined for an unknown ID.
    */
-  readonly signer: (about: string, id?: string) => Signer | undefined
+  readonly signer: (context: string, id?: string) => Signer | undefined
 }
 
 /** A private key for signatures that others verify (RFC 8032), and the ID of its data key. */
@@ -67,27 +67,27 @@ export function secretsOf(
   const active = activeKeysByPurpose(rows, keys)
 
   return {
-    seal: (purpose, plain, about) => {
+    seal: (purpose, plain, context) => {
       const key = active[purpose]
-      const ciphertext = key.cipher.encrypt(random.bytes(nonceLength), Buffer.from(plain), about)
+      const ciphertext = key.cipher.encrypt(random.bytes(nonceLength), Buffer.from(plain), context)
       return `${key.id}.${ciphertext.toString("base64url")}`
     },
-    open: (purpose, sealed, about) => {
+    open: (purpose, sealed, context) => {
       const dot = sealed.indexOf(".")
       const key = keys.get(sealed.slice(0, dot))
       const ciphertext = decodeBase64Url(sealed.slice(dot + 1))
       if (dot < 0 || key?.purpose !== purpose || !ciphertext) return undefined
-      return key.cipher.decrypt(ciphertext, about)?.toString()
+      return key.cipher.decrypt(ciphertext, context)?.toString()
     },
-    hash: (plain, about) => active.hash.hash(plain, about),
-    matches: (hashed, plain, about) => {
+    hash: (plain, context) => active.hash.hash(plain, context),
+    matches: (hashed, plain, context) => {
       const key = keys.get(hashed.slice(0, hashed.indexOf(".")))
       if (key?.purpose !== "hash") return false
-      return constantTimeEquals(hashed, key.hash(plain, about))
+      return constantTimeEquals(hashed, key.hash(plain, context))
     },
-    signer: (about, id = active.hash.id) => {
+    signer: (context, id = active.hash.id) => {
       const key = keys.get(id)
-      return key?.purpose === "hash" ? { id, key: key.signing(about) } : undefined
+      return key?.purpose === "hash" ? { id, key: key.signing(context) } : undefined
     },
   }
 }
@@ -147,8 +147,8 @@ type UnwrappedKey = {
   readonly id: string
   readonly purpose: Purpose
   readonly cipher: Cipher
-  readonly hash: (plain: string, about: string) => string
-  readonly signing: (about: string) => KeyObject
+  readonly hash: (plain: string, context: string) => string
+  readonly signing: (context: string) => KeyObject
 }
 
 /** RFC 8410 §7: the PKCS #8 prefix of an Ed25519 private key seed. */
@@ -160,16 +160,16 @@ function prepareKey({ id, purpose }: DataKey, key: Uint8Array): UnwrappedKey {
     id,
     purpose,
     cipher: createXaes(derive(key, "seal")),
-    signing: (about) => {
-      const pair = Buffer.concat([pkcs8Prefix, derive(key, `sign ${about}`)])
+    signing: (context) => {
+      const pair = Buffer.concat([pkcs8Prefix, derive(key, `sign ${context}`)])
       return createPrivateKey({ key: pair, format: "der", type: "pkcs8" })
     },
-    hash: (plain, about) => {
-      const context = Buffer.byteLength(about)
+    hash: (plain, subject) => {
+      const context = Buffer.byteLength(subject)
       const input = Buffer.allocUnsafe(4 + context + Buffer.byteLength(plain))
       // The length first: context "a" with text "bc" must not hash like "ab" with "c".
       input.writeUInt32BE(context)
-      input.write(about, 4)
+      input.write(subject, 4)
       input.write(plain, 4 + context)
       return `${id}.${createHmac("sha256", mac).update(input).digest("base64url")}`
     },

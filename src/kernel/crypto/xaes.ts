@@ -6,9 +6,9 @@ const tagLength = 16
 /** A key, prepared for encryption and decryption. */
 export type Cipher = {
   /** Returns nonce, ciphertext and tag in one buffer. The nonce must be random. */
-  readonly encrypt: (nonce: Uint8Array, plain: Uint8Array, about: string) => Buffer
-  /** Returns undefined unless `box` is exactly what `encrypt` returned for the same `about`. */
-  readonly decrypt: (box: Uint8Array, about: string) => Buffer | undefined
+  readonly encrypt: (nonce: Uint8Array, plain: Uint8Array, context: string) => Buffer
+  /** Returns undefined unless `box` is exactly what `encrypt` returned for the same `context`. */
+  readonly decrypt: (box: Uint8Array, context: string) => Buffer | undefined
 }
 
 /**
@@ -23,16 +23,16 @@ export function createXaes(key: Uint8Array): Cipher {
   const messageKey = (nonce: Uint8Array) => ecb.update(derivationBlocks(fixed, nonce))
 
   return {
-    encrypt: (nonce, plain, about) => {
+    encrypt: (nonce, plain, context) => {
       const cipher = createCipheriv("aes-256-gcm", messageKey(nonce), nonce.subarray(12))
-      cipher.setAAD(Buffer.from(about))
+      cipher.setAAD(Buffer.from(context))
       return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
     },
-    decrypt: (box, about) => {
+    decrypt: (box, context) => {
       if (box.length < nonceLength + tagLength) return undefined
       const nonce = box.subarray(0, nonceLength)
       const decipher = createDecipheriv("aes-256-gcm", messageKey(nonce), nonce.subarray(12))
-      decipher.setAAD(Buffer.from(about))
+      decipher.setAAD(Buffer.from(context))
       decipher.setAuthTag(box.subarray(-tagLength))
       const plain = decipher.update(box.subarray(nonceLength, -tagLength))
       // `final` throws for an invalid tag, which is an expected result here.

@@ -3,7 +3,7 @@
  * instead of library schemas, because every start creates those of all settings.
  */
 export type SettingParser<T> = {
-  readonly parse: (given: unknown) => { readonly value: T } | { readonly error: string }
+  readonly parse: (input: unknown) => { readonly value: T } | { readonly error: string }
   readonly defaultValue: T | undefined
 }
 
@@ -28,8 +28,8 @@ export function text<T>(
   description: string,
   parse: (text: string) => T | undefined,
 ): SettingParser<T> {
-  return createParser(description, (given) =>
-    typeof given === "string" || Number.isFinite(given) ? parse(String(given)) : undefined,
+  return createParser(description, (input) =>
+    typeof input === "string" || Number.isFinite(input) ? parse(String(input)) : undefined,
   )
 }
 
@@ -38,8 +38,8 @@ export function list<T>(
   description: string,
   parse: (text: string) => T | undefined,
 ): SettingParser<readonly T[]> {
-  return createParser(description, (given) => {
-    const values = typeof given === "string" ? splitList(given) : given
+  return createParser(description, (input) => {
+    const values = typeof input === "string" ? splitList(input) : input
     if (!Array.isArray(values)) return undefined
     const parsed = values.flatMap((each) => (typeof each === "string" ? (parse(each) ?? []) : []))
     return parsed.length === values.length ? parsed : undefined
@@ -48,15 +48,15 @@ export function list<T>(
 
 /** One of a few words. */
 export const choice = <const T extends string>(options: readonly T[]): SettingParser<T> =>
-  createParser(`one of ${options.join(", ")}`, (given) => options.find((each) => each === given))
+  createParser(`one of ${options.join(", ")}`, (input) => options.find((each) => each === input))
 
 function createParser<T>(
   description: string,
-  read: (given: unknown) => T | undefined,
+  read: (input: unknown) => T | undefined,
 ): SettingParser<T> {
   return {
-    parse: (given) => {
-      const value = read(given)
+    parse: (input) => {
+      const value = read(input)
       return value === undefined ? { error: `must be ${description}` } : { value }
     },
     defaultValue: undefined,
@@ -64,10 +64,10 @@ function createParser<T>(
 }
 
 /** A table in the file, or JSON elsewhere; `parse` returns a text that describes the error. */
-export function table<T extends object>(parse: (given: unknown) => T | string): SettingParser<T> {
+export function table<T extends object>(parse: (input: unknown) => T | string): SettingParser<T> {
   return {
-    parse: (given) => {
-      const parsed = parse(typeof given === "string" ? (parseJson(given) ?? given) : given)
+    parse: (input) => {
+      const parsed = parse(typeof input === "string" ? (parseJson(input) ?? input) : input)
       // Messages never contain the value.
       return typeof parsed === "string" ? { error: parsed } : { value: parsed }
     },

@@ -179,22 +179,22 @@ type ExternalSignIn = {
  */
 export async function runExternalScripts(
   context: Omit<ScriptContext, "waiting">,
-  found: OwnedIdp,
+  idp: OwnedIdp,
   { answered, requestId, linkUserId }: ExternalSignIn,
 ): Promise<AuthenticatedAnswer> {
   const { cx, browserContext } = context
   const waiting = findPendingRequest(cx, browserContext, requestId)
   const { externalId } = answered.identity
-  const external = { idpId: found.idp.id, externalId }
+  const external = { idpId: idp.idp.id, externalId }
   const userId = linkUserId ?? findUserToSignIn(cx, external)
   if (userId === undefined) {
     if (findLinkedUser(cx, external) !== undefined) return answered
-    const orgId = newUserOrgOf(cx, found, waiting)
-    return runOrgScripts({ ...context, waiting }, found, { answered, orgId })
+    const orgId = newUserOrgOf(cx, idp, waiting)
+    return runOrgScripts({ ...context, waiting }, idp, { answered, orgId })
   }
   if (findCurrentAccountObstacle(cx, userId)) return answered
   const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
-  return runOrgScripts({ ...context, waiting }, found, { answered, orgId, userId })
+  return runOrgScripts({ ...context, waiting }, idp, { answered, orgId, userId })
 }
 
 /** The organization of a user who does not exist yet. */
@@ -218,11 +218,11 @@ type OrgScriptInput = {
  */
 export function runOrgScripts(
   scriptContext: ScriptContext,
-  found: OwnedIdp,
+  idp: OwnedIdp,
   { answered, orgId, userId = "" }: OrgScriptInput,
 ): Promise<AuthenticatedAnswer> | AuthenticatedAnswer {
   const before = answered.scripted
   if (before?.orgId === orgId && ["", userId].includes(before.userId)) return answered
   const scene = scriptContextOf(scriptContext)
-  return runAfterExternal(scriptContext.cx, { orgId, userId, idpId: found.idp.id, answered, scene })
+  return runAfterExternal(scriptContext.cx, { orgId, userId, idpId: idp.idp.id, answered, scene })
 }

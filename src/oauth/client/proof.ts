@@ -146,7 +146,7 @@ function compareProof(
     age !== undefined && age >= -toleranceSeconds && age <= ageMaxSeconds + toleranceSeconds
   return [
     compareText("typ", typ, "dpop+jwt"),
-    !proofAlgorithms.some((known) => known === alg) && {
+    !proofAlgorithms.some((supported) => supported === alg) && {
       subject: "alg",
       received: textOf(alg),
       expected: proofAlgorithms,

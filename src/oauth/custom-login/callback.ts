@@ -96,8 +96,8 @@ const isUnapprovedError = (
 ) => fields.error !== undefined && isUnapprovedRedirect(cx, { appId, uri, present: [] })
 
 /** Rejects a request whose redirect URI was removed meanwhile. */
-export function requireValidRedirect(cx: Cx, asked: AuthorizationRequest): void {
-  if (!findRedirectProblem(cx, asked)) return
+export function requireValidRedirect(cx: Cx, request: AuthorizationRequest): void {
+  if (!findRedirectProblem(cx, request)) return
   throw new Fault(
     "failed_precondition",
     "auth_request.application_gone",

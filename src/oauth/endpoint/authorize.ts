@@ -92,12 +92,12 @@ async function handleRequest(
 async function showUntrusted(
   context: EndpointContext,
   { search, testedBy }: EffectiveParameters,
-  found: UntrustedRedirect,
+  redirect: UntrustedRedirect,
 ): Promise<Response> {
   const { cx, show } = context
-  const { problem: error, detail: description = "", finding } = found
+  const { problem: error, detail: description = "", finding } = redirect
   await recordRejectedRequest(context, { error, description, finding })
-  if (testedBy === undefined) return showError(show, cx, found)
+  if (testedBy === undefined) return showError(show, cx, redirect)
   const clientId = search.get("client_id") ?? ""
   return showTestError(cx, show, { clientId, cookies: [], refusal: { error, description } })
 }

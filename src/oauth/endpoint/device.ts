@@ -52,9 +52,9 @@ export const device: Endpoint = {
  * Continues as a normal sign-in that ends on our own page. The user is always asked for consent,
  * because the sender of the code may control the device (RFC 8628 §5.4).
  */
-async function beginSignIn(cx: Cx, { browser }: BrowserContext, found: PendingDevice) {
+async function beginSignIn(cx: Cx, { browser }: BrowserContext, device: PendingDevice) {
   const id = cx.ids.next()
-  const asked = authorizationRequestOf(cx, found)
+  const asked = authorizationRequestOf(cx, device)
   cx.allowance?.spend("request")
   await cx.store.transact(cx, (tx) =>
     addAuthRequest(tx, id, { agentId: browser.id, asked, loginHint: "" }),

@@ -101,9 +101,11 @@ function isRegisteredLogoutUri(
 ): boolean {
   if (uri.includes("*")) return false
   const same = withPath(uri)
-  if (postLogoutRedirectUris.some((known) => withPath(known) === same)) return true
-  const patterns = postLogoutRedirectUris.filter((known) => devMode && known.includes("*"))
-  return patterns.some((known) => matchesWildcards(known, uri))
+  if (postLogoutRedirectUris.some((registered) => withPath(registered) === same)) return true
+  const patterns = postLogoutRedirectUris.filter(
+    (registered) => devMode && registered.includes("*"),
+  )
+  return patterns.some((registered) => matchesWildcards(registered, uri))
 }
 
 const withPath = (uri: string): string => uri.replace(/^(https?:\/\/[^/?#]+)(?=$|[?#])/i, "$1/")

@@ -64,8 +64,8 @@ async function createCustomLoginResponse(
 }
 
 /** Rejects a request whose endpoint was removed meanwhile. */
-async function requireValidEndpoint(cx: Cx, asked: AuthorizationRequest): Promise<void> {
-  if (!(await isTargetRemoved(cx, asked))) return
+async function requireValidEndpoint(cx: Cx, request: AuthorizationRequest): Promise<void> {
+  if (!(await isTargetRemoved(cx, request))) return
   throw new Fault(
     "failed_precondition",
     "auth_request.application_gone",

@@ -57,16 +57,16 @@ type ReceivedFromProvider = { readonly received: ReceivedMessage; readonly name:
 /** Verifies that the provider signed the message; no one else can end the session. */
 async function verifyProviderMessage(
   { cx }: EndpointContext,
-  found: OwnedIdp,
+  idp: OwnedIdp,
   { received, name }: ReceivedFromProvider,
 ): Promise<Element> {
-  const { entityId, signingKeys: keys } = await currentProvider(cx, found)
+  const { entityId, signingKeys: keys } = await currentProvider(cx, idp)
   const messageRoot = await parseMessage(received, name)
   if (issuerOf(messageRoot) !== entityId)
     throw rejectedError("the Issuer is a different identity provider")
   const { root, isSigned } = await verifySignature(received, messageRoot, { cx, keys, entityId })
   if (!isSigned) throw rejectedError("the message must be signed")
-  requireCurrent(cx, root, serviceProviderFor(cx, found.idp.id))
+  requireCurrent(cx, root, serviceProviderFor(cx, idp.idp.id))
   return root
 }
 
@@ -75,15 +75,15 @@ type ProviderLogoutRequest = { readonly root: Element; readonly relayState: stri
 /** The user signed out at the provider: sessions from there end here. */
 async function handleRequest(
   context: EndpointContext,
-  found: OwnedIdp,
+  idp: OwnedIdp,
   { root, relayState }: ProviderLogoutRequest,
 ): Promise<Response> {
   const { cx } = context
-  const service = await findLogoutService(cx, found)
+  const service = await findLogoutService(cx, idp)
   if (!service) throw rejectedError("the metadata of the provider contains no SingleLogoutService")
   const afterwards = {
     kind: "provider response",
-    appId: found.idp.id,
+    appId: idp.idp.id,
     url: service.responseUrl,
     binding: service.binding,
     relayState,
@@ -95,7 +95,7 @@ async function handleRequest(
     requireText(each, readingOptions),
   )
   const carried = { afterwards, name: requireText(nameId, readingOptions), indexes }
-  const sessions = await findSessions(context, found, carried)
+  const sessions = await findSessions(context, idp, carried)
   // A transient NameID is linked to no user: only the browser identifies the session.
   const isOther = context.request.method === "POST" && sessions.length === 0
   const returnPath = isOther ? sealedLogoutPath(cx, context.url.pathname, carried) : undefined
@@ -105,13 +105,13 @@ async function handleRequest(
 /** The browser returns with its cookie. */
 async function continueRequest(
   context: EndpointContext,
-  found: OwnedIdp,
+  idp: OwnedIdp,
   text: string,
 ): Promise<Response> {
   const { cx, show, url } = context
   const carried = openLogout(cx, url.pathname, text)
   if (!carried) return showError(show, cx, { problem: "expired" })
-  return endSessions(context, carried, await findSessions(context, found, carried))
+  return endSessions(context, carried, await findSessions(context, idp, carried))
 }
 
 function endSessions(

@@ -111,10 +111,10 @@ async function handleTest(context: EndpointContext): Promise<Response> {
 type InitiatedRequest = { readonly relayState: string; readonly prompts: readonly Prompt[] }
 
 function createRequest(
-  found: RegisteredServiceProvider,
+  serviceProvider: RegisteredServiceProvider,
   { relayState, prompts }: InitiatedRequest,
 ): AuthorizationRequest {
-  const { appId, provider } = found
+  const { appId, provider } = serviceProvider
   const [consumer] = provider.consumers
   if (!consumer) throw rejectedError("the registered metadata has no AssertionConsumerService")
   const back = {

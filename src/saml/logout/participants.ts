@@ -184,9 +184,9 @@ async function prepareForProvider(
 }
 
 /** Where an identity provider receives logout messages; undefined if it does not. */
-export async function findLogoutService(cx: Cx, found: OwnedIdp | undefined) {
-  if (found?.idp.settings.kind !== "saml") return undefined
-  return logoutServiceOf({ provider: await storedProvider(cx, found) })
+export async function findLogoutService(cx: Cx, idp: OwnedIdp | undefined) {
+  if (idp?.idp.settings.kind !== "saml") return undefined
+  return logoutServiceOf({ provider: await storedProvider(cx, idp) })
 }
 
 type MessageTarget = { readonly destination: string; readonly issuer?: string }

@@ -34,8 +34,8 @@ export type Issuer = {
 export type CertificateStore = {
   readonly content: () => CertificateFile
   readonly write: (content: CertificateFile) => void
-  readonly seal: (plain: string, about: string) => string
-  readonly open: (sealed: string, about: string) => string
+  readonly seal: (plain: string, context: string) => string
+  readonly open: (sealed: string, context: string) => string
 }
 
 export type ManagedCertificatesParts = Pick<ServerServices, "clock" | "random" | "secrets"> & {
@@ -57,9 +57,9 @@ export function openCertificateStore(
       writeDurably(file, `${JSON.stringify(changed, null, 2)}\n`)
       content = changed
     },
-    seal: (plain, about) => secrets.seal("seal", plain, about),
-    open: (sealed, about) => {
-      const plain = secrets.open("seal", sealed, about)
+    seal: (plain, context) => secrets.seal("seal", plain, context),
+    open: (sealed, context) => {
+      const plain = secrets.open("seal", sealed, context)
       if (plain === undefined)
         throw certificateFileError(file, "was sealed with the keys of another data directory")
       return plain

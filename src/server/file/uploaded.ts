@@ -64,5 +64,5 @@ const fileHeadersOf = ({ type, etag }: PublicFile) => ({
 })
 
 /** RFC 9110 §13.1.2: weak comparison; "*" matches anything. */
-const matchesEtag = (known: string, etag: string): boolean =>
-  known.split(",").some((each) => ["*", etag].includes(each.trim().replace(/^W\//, "")))
+const matchesEtag = (knownEtags: string, etag: string): boolean =>
+  knownEtags.split(",").some((each) => ["*", etag].includes(each.trim().replace(/^W\//, "")))

@@ -21,11 +21,11 @@ async function findEvents(services: ServerServices, request: EventRequest): Prom
   return { position, events: found.map(eventForOperator) }
 }
 
-function selectInstance({ store }: ServerServices, named: string | undefined): string {
+function selectInstance({ store }: ServerServices, requestedId: string | undefined): string {
   const ids = instanceIds(store)
   const [only] = ids
-  if (named === undefined && only !== undefined && ids.length === 1) return only
-  if (named !== undefined && ids.includes(named)) return named
+  if (requestedId === undefined && only !== undefined && ids.length === 1) return only
+  if (requestedId !== undefined && ids.includes(requestedId)) return requestedId
   const message =
     ids.length === 0
       ? "no instance is set up yet"

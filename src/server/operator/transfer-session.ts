@@ -12,10 +12,13 @@ const sessionsMax = 4
 export type TransferServices = Pick<ServerServices, "store" | "call" | "ids" | "clock">
 
 /** A call of the process on the named instance, or the only one. */
-export function createOperatorCall(services: TransferServices, named: string | undefined): Cx {
+export function createOperatorCall(
+  services: TransferServices,
+  requestedId: string | undefined,
+): Cx {
   const all = instanceIds(services.store)
   const [only] = all
-  const id = named ?? (all.length === 1 ? only : undefined)
+  const id = requestedId ?? (all.length === 1 ? only : undefined)
   if (id !== undefined && all.includes(id)) return services.call(id, "transfer")
   const hint = all.length === 0 ? "no instance is set up yet" : "name one with --instance"
   const message = `${hint}: ${all.join(", ")}`

@@ -53,10 +53,10 @@ function countUnconfirmed(source: Source): number {
 
 /** Reads folded states like a decision. */
 const createReader = (
-  found: (stream: string, id: string) => unknown,
+  readState: (stream: string, id: string) => unknown,
 ): Pick<DecisionContext, "state"> => ({
   state: (kind, id) => {
-    const state = found(kind.stream, id)
+    const state = readState(kind.stream, id)
     return isStateOf(kind, state) ? state : kind.initial
   },
 })

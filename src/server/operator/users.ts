@@ -79,8 +79,8 @@ function startImport(
 const countResults = (outcomes: readonly UserResult[], became: UserResult["became"]) =>
   outcomes.filter((each) => each.became === became).length
 
-function findOrg(cx: Cx, named: string | undefined): string {
-  const id = named ?? requireInstance(cx).defaultOrgId
+function findOrg(cx: Cx, requestedId: string | undefined): string {
+  const id = requestedId ?? requireInstance(cx).defaultOrgId
   if (orgExists(cx, id)) return id
   const message = `organization ${JSON.stringify(id)} not found; name another one with --org`
   throw new Fault("not_found", "org.missing", message)

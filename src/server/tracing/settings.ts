@@ -91,7 +91,7 @@ const supportedValues: Readonly<Record<string, readonly string[]>> = {
 
 const tracesUrl = (base: string | undefined) => base && `${base.replace(/\/$/, "")}/v1/traces`
 
-const parseOneOf = (known: readonly string[], text: string) => known.find((each) => each === text)
+const parseOneOf = (values: readonly string[], text: string) => values.find((each) => each === text)
 
 const parseMs = (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined)
 
@@ -101,9 +101,9 @@ function parsePairs(read: Reader, name: string): Readonly<Record<string, string>
     const all = text.split(",").map((part) => /^\s*([!-+\--<>-~]+)\s*=\s*([ -~]*?)\s*$/.exec(part))
     try {
       return Object.fromEntries(
-        all.map((found) => {
-          if (!found) throw new Error("the value is not a key-value pair")
-          const [, key = "", value = ""] = found
+        all.map((match) => {
+          if (!match) throw new Error("the value is not a key-value pair")
+          const [, key = "", value = ""] = match
           return [decodeURIComponent(key), decodeURIComponent(value)]
         }),
       )

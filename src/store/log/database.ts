@@ -62,19 +62,19 @@ export function openDatabase(
  */
 function validateExisting(
   file: string,
-  found: Preflight,
+  preflight: Preflight,
   aggregates: readonly AnyAggregate[],
 ): Database | undefined {
-  if (found.isAbsent) return undefined
-  const database = openReadOnly(file, found)
+  if (preflight.isAbsent) return undefined
+  const database = openReadOnly(file, preflight)
   try {
     if (isEmpty(database)) {
-      if (found.durable) throw databaseMissingError(file)
+      if (preflight.durable) throw databaseMissingError(file)
       database.close()
       return undefined
     }
     requireSupportedSchema(database)
-    requireSyncedHead(database, file, found)
+    requireSyncedHead(database, file, preflight)
     const names = createNames(database)
     requireSupportedEventTypes(database, names, aggregates)
     // A torn write would damage the newest events; `verify` reads the rest.

@@ -28,7 +28,7 @@ export type DurabilityMark = {
   /** The current end of the open WAL, directly after a commit. */
   readonly place: (wal: number) => WalPlace
   /** Records what has been synced. */
-  readonly advance: (place: WalPlace, position: number) => void
+  readonly advance: (location: WalPlace, position: number) => void
   /** Records, synced, that the WAL may be truncated from now on; false if that can't be written. */
   readonly release: () => Promise<boolean>
   /** The same synchronously, for a start, when nothing else waits. */
@@ -49,7 +49,7 @@ export function readMark(file: string): DurableState | undefined {
 }
 
 /**
- * Opens the mark with content `known`, or creates one for a database that is synced up to `head`.
+ * Opens the mark with content `state`, or creates one for a database that is synced up to `head`.
  * The mark is written after each sync of the WAL, before responses are sent, and not synced itself,
  * which would double the cost. After a kill it matches exactly what was acknowledged; after a power
  * cut it may state less, but never more than was synced. It is only synced before the WAL is
@@ -57,12 +57,12 @@ export function readMark(file: string): DurableState | undefined {
  */
 export function openMark(
   database: Database,
-  known: DurableState | undefined,
+  state: DurableState | undefined,
   head: number,
 ): DurabilityMark {
   const file = markFileOf(database.filename)
-  let durable = known ?? { salts: "0".repeat(16), frames: 0, position: head, mayBeCut: true }
-  const descriptor = known
+  let durable = state ?? { salts: "0".repeat(16), frames: 0, position: head, mayBeCut: true }
+  const descriptor = state
     ? ignoreErrors(() => openSync(file, "r+"))
     : createMarkFile(file, durable)
   const frames = frameCounter(database)
@@ -73,10 +73,10 @@ export function openMark(
   }
   const writeReleased = () => write({ ...durable, mayBeCut: true })
   // Without a mark, a missing WAL can't be detected anyway.
-  const isUnmarked = known === undefined
+  const isUnmarked = state === undefined
   return {
     place: (wal) => ({ salts: readSalts(wal), frames: frames() ?? 0 }),
-    advance: (place, position) => void write({ ...place, position, mayBeCut: false }),
+    advance: (location, position) => void write({ ...location, position, mayBeCut: false }),
     release: async () => {
       if (descriptor === undefined) return isUnmarked
       if (!writeReleased()) return false

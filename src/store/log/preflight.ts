@@ -38,8 +38,8 @@ export function checkFiles(file: string): Preflight {
 }
 
 /** Compares what SQLite reads with the durability mark. */
-export function requireSyncedHead(database: Database, file: string, found: Preflight): void {
-  const { durable, lacksWal } = found
+export function requireSyncedHead(database: Database, file: string, preflight: Preflight): void {
+  const { durable, lacksWal } = preflight
   if (!durable) return
   const head = headOf(database)
   if (lacksWal && !(head >= durable.position && isIntact(database)))

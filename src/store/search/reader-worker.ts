@@ -122,8 +122,8 @@ function connect({ file, own: indexPrefix, rowsMin }: Request) {
     begin: () => void begin.run(),
     // A disk error may already have ended the transaction.
     end: () => void (database.inTransaction && end.run()),
-    all: <Row>(query: Query, values: Values, known: Candidates) => {
-      const { sql, names } = narrowStatement(query.sql, known)
+    all: <Row>(query: Query, values: Values, candidates: Candidates) => {
+      const { sql, names } = narrowStatement(query.sql, candidates)
       let found = prepared.get(sql)
       if (!found) {
         found = database.prepare<unknown, [Record<string, Value>]>(sql)

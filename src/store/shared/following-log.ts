@@ -197,9 +197,9 @@ function createLogReader(parts: FollowingLogOptions) {
     takeAll,
     unseen: () => now() - seenAt,
     lost: () => cause,
-    lose: (why: unknown) => {
-      cause = why
-      parts.lost(why)
+    lose: (reason: unknown) => {
+      cause = reason
+      parts.lost(reason)
     },
     read: async () => {
       const startedAt = now()

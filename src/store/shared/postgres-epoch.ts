@@ -124,8 +124,8 @@ export function createEpochTracker(
   let verifiedEpoch = 0
   /** Cached: a node that differs checks again twice a second. */
   let differing: { readonly sum: string; readonly first: number } | undefined
-  const refuseOtherHistory = async (place: LogPosition) => {
-    const values = markValues(place.mark)
+  const refuseOtherHistory = async (location: LogPosition) => {
+    const values = markValues(location.mark)
     const [row] = await client.query<{ has: boolean; oldest: number }>(
       `SELECT latchkey.has_1($1::bigint, $2::bigint, $3) AS has,
          coalesce((SELECT min(position) FROM latchkey.chain), 0)::float8 AS oldest`,
@@ -136,19 +136,19 @@ export function createEpochTracker(
     const [position, , sum] = values
     if (position < oldest) throw incomparableError(position, oldest)
     if (differing?.sum !== sum) {
-      differing = { sum, first: await firstDifference(client, local, place) }
+      differing = { sum, first: await firstDifference(client, local, location) }
     }
     throw historyDiffersError(differing.first)
   }
-  const verify = async (place: LogPosition) => {
-    const { epoch, position, number } = place
+  const verify = async (location: LogPosition) => {
+    const { epoch, position, number } = location
     const [row] = await client.query<{ found: { epoch: number; lost: number | null } }>(
       "SELECT latchkey.turn_2($1::integer, $2, $3::integer, $4::bigint, $5::bigint) AS found",
       [...identity, epoch, position, number],
     )
     const { found } = requireRow(row)
     if (found.lost !== null) throw eventsLostError(position, found.lost)
-    await refuseOtherHistory(place)
+    await refuseOtherHistory(location)
     verifiedEpoch = found.epoch
   }
   return {

@@ -178,7 +178,7 @@ export type SharedLog = {
    * Reports this node's position, and removes up to `limit` change records that every node of the
    * last week has; returns their number. Called occasionally.
    */
-  readonly trim: (place: LogPosition, limit: number) => Promise<number>
+  readonly trim: (position: LogPosition, limit: number) => Promise<number>
   /** Stores keys for purposes that have none; returns all keys. */
   readonly keys: (offered: readonly WrappedKey[]) => Promise<readonly WrappedKey[]>
   /** Stores the positions of reactors by name; they never decrease. */
@@ -191,7 +191,7 @@ export type SharedLog = {
   /** Lets the leader retry failed events immediately; absent criteria match everything. */
   readonly failedAgain: (selection: FailedSelection) => Promise<void>
   /** Reports this node's position, and returns the status of all nodes of the last day. */
-  readonly nodes: (place: LogPosition, lease: string) => Promise<readonly NodeStatus[]>
+  readonly nodes: (position: LogPosition, lease: string) => Promise<readonly NodeStatus[]>
   /**
    * Acquires or renews an exclusive lease for `ms` milliseconds; 0 releases it. False if another
    * node has it.

@@ -42,7 +42,7 @@ export type Views = ViewLookups & {
    */
   readonly erase: (
     instance: string,
-    what: { readonly keep: string; readonly limit: number },
+    erasure: { readonly keep: string; readonly limit: number },
   ) => number
   readonly rebuilding: () => readonly string[]
   /**

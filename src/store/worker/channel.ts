@@ -14,14 +14,14 @@ type SentFault = Pick<Fault, "message" | "id"> & {
 }
 
 /** The requests that the other process may send, by name. Each handler returns plain JSON. */
-export type Handlers = Readonly<Record<string, (given: never) => unknown>>
+export type Handlers = Readonly<Record<string, (input: never) => unknown>>
 
 export type Channel = {
   /**
    * Sends a request. Rejects with the other process's fault, or with `worker.gone` if that process
    * has ended.
    */
-  readonly ask: <T = unknown>(name: string, given?: unknown) => Promise<T>
+  readonly ask: <T = unknown>(name: string, input?: unknown) => Promise<T>
   /** Handles an incoming message. */
   readonly take: (message: Message) => void
   /** Rejects all pending requests after the other process has ended: their outcome is unknown. */
@@ -40,7 +40,7 @@ export function createChannel(send: (message: Message) => void, handlers: Handle
   const take = (message: Message) => {
     if ("ask" in message) {
       // Reason for the cast: the other process runs the same program and sends valid requests.
-      const handler = handlers[message.name] as ((given: unknown) => unknown) | undefined
+      const handler = handlers[message.name] as ((input: unknown) => unknown) | undefined
       void answer(message.ask, () => {
         if (!handler) throw new Error(`no handler for ${message.name}`)
         return handler(message.given)
@@ -54,11 +54,11 @@ export function createChannel(send: (message: Message) => void, handlers: Handle
     else pendingRequest?.resolve(message.value)
   }
   return {
-    ask: <T>(name: string, given?: unknown) => {
+    ask: <T>(name: string, input?: unknown) => {
       if (isLost) return Promise.reject(processGoneError())
       const pendingRequest = Promise.withResolvers<unknown>()
       waiting.set(++nextRequest, pendingRequest)
-      send({ ask: nextRequest, name, given })
+      send({ ask: nextRequest, name, given: input })
       // Reason for the cast: the other process runs the same program and returns what was
       // requested.
       return pendingRequest.promise as Promise<T>

@@ -53,9 +53,9 @@ export function createReadingLog(parts: ReadingLogOptions): Log {
         sight.invalidate()
       }
     },
-    read: (...what) => readSynced(() => reads.read(...what)),
-    at: (...what) => readSynced(() => reads.at(...what)),
-    history: (...what) => readSynced(() => reads.history(...what)),
+    read: (...parameters) => readSynced(() => reads.read(...parameters)),
+    at: (...parameters) => readSynced(() => reads.at(...parameters)),
+    history: (...parameters) => readSynced(() => reads.history(...parameters)),
     find: (position, limit, types) =>
       readSynced(() => {
         const upTo = sql.window.get(position, sight.head(), limit)?.last ?? position
@@ -63,9 +63,9 @@ export function createReadingLog(parts: ReadingLogOptions): Log {
         const found = sql.find.all(position, upTo, JSON.stringify(codes))
         return { events: found.map((row) => decodeEvent(row, names)), upTo }
       }),
-    holder: (...what) => {
+    holder: (...parameters) => {
       sight.openSnapshot()
-      return reads.holder(...what)
+      return reads.holder(...parameters)
     },
     blob: (at) => {
       sight.openSnapshot()

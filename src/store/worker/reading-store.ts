@@ -86,9 +86,9 @@ export function openReadingStore(options: OpenReadingOptions, writer: Writer): S
     states: withFreshStates(states, sight),
     views: withFreshViews({ ...views.looks, ...views.making(writer) }, sight),
     reader: withFreshReader(reader, sight),
-    isForgotten: (...asked) => {
+    isForgotten: (...parameters) => {
       sight.refresh()
-      return horizon.isForgotten(...asked)
+      return horizon.isForgotten(...parameters)
     },
     scrub: () => reader.scrub(views.looks.texts),
     shrink: () => shrinkMemory(database),
@@ -142,13 +142,13 @@ const withFreshViews = (
   { refresh, openSnapshot: open }: FileSnapshot,
 ): ReadViews => ({
   ...views,
-  get: (...what) => {
+  get: (...parameters) => {
     open()
-    return views.get(...what)
+    return views.get(...parameters)
   },
-  all: (...what) => {
+  all: (...parameters) => {
     open()
-    return views.all(...what)
+    return views.all(...parameters)
   },
   sql: (query) => {
     refresh()
@@ -166,16 +166,16 @@ const withFreshViews = (
 
 /** The thread's result can be newer than what this process has seen. */
 function withFreshReader(reader: Reader, { invalidate: renew }: FileSnapshot): Reader {
-  const refreshed = async <T>(found: Promise<T>): Promise<T> => {
+  const refreshed = async <T>(promise: Promise<T>): Promise<T> => {
     try {
-      return await found
+      return await promise
     } finally {
       renew()
     }
   }
   return {
     ...reader,
-    read: (...what) => refreshed(reader.read(...what)),
+    read: (...parameters) => refreshed(reader.read(...parameters)),
     positions: (window) => refreshed(reader.positions(window)),
   }
 }

@@ -33,7 +33,7 @@ export function createWriter({ ask }: Pick<Channel, "ask">): Writer {
   return {
     append: (step) => ask<AppendResult>("append", encodeStep(step)),
     settle: () => ask<number>("settle"),
-    spendOnce: (what, until) => ask<boolean>("spendOnce", { what, until }),
+    spendOnce: (claim, until) => ask<boolean>("spendOnce", { what: claim, until }),
     turn: async (attempt) => {
       const { ticket, ...turn } = await ask<TurnTicket>("turn", attempt)
       // A process that has ended counts it itself.

@@ -187,7 +187,7 @@ test.each([
   ["/ui/login/password", "the login name", '/ui/login/password returned 502 "bad gateway"'],
   ["/oauth/v2/token", "the token endpoint", "the server returned 502: bad gateway"],
   ["/oidc/v1/endsession", "sign-out", "/oidc/v1/endsession"],
-])("reports the step at which a sign-in fails: %s", async (path, step, why) => {
+])("reports the step at which a sign-in fails: %s", async (path, step, reason) => {
   proxied.faults.failsAt = path
   const { code, of } = await proxied.deep("--backup", backup)
   expect([code, of("sign-in")?.state]).toEqual([3, "wrong"])

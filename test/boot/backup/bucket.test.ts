@@ -88,15 +88,15 @@ test.each([
   ["another secret", { "--s3-secret-file": "wrong" }, "the storage rejected the key"],
   ["another key", { "--s3-key-id": "AKIDOTHER" }, "the storage rejected the key"],
   ["no server", { "--s3-endpoint": "http://127.0.0.1:9" }, "no response; check s3_endpoint"],
-])("%s is reported in plain language", async (_, wrong, said) => {
+])("%s is reported in plain language", async (_, wrong, values) => {
   const file = join(backupFixture.folder, "wrong")
   writeFileSync(file, "not-the-secret")
   const flags = { ...storageSettings, ...wrong }
   const isFile = flags["--s3-secret-file"] === "wrong"
   const other = configFor(data, { ...flags, ...(isFile && { "--s3-secret-file": file }) })
-  await expect(backupTo(at("one"), { config: other })).rejects.toThrow(said)
+  await expect(backupTo(at("one"), { config: other })).rejects.toThrow(values)
   const request = { config: other, from: at("one"), opening: {} }
-  await expect(readBackupManifest(request)).rejects.toThrow(said)
+  await expect(readBackupManifest(request)).rejects.toThrow(values)
 })
 
 /** Writes an object in a separate process with additional environment variables. */
@@ -245,7 +245,7 @@ test("automatic backups are kept and deleted there, page after page", async () =
   storage.objects.set(`other/${backupName(label, 0)}`, new Uint8Array(1))
   const clock = manualClock(Date.UTC(2026, 0, 1))
   const told: unknown[] = []
-  const log = { error: (...said: unknown[]) => told.push(said) }
+  const log = { error: (...values: unknown[]) => told.push(values) }
   const wanted = { place, label, backupEveryHours: 24, backupKeep: 5 }
   const keeping = startBackups({ clock, log }, wanted, async (file) => {
     const object = objectAt(file, config, false)

@@ -9,8 +9,8 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 const script = "function greet(ctx, api) {}"
-const createScript = async (name: string, who: TenantUser = "manager", more: object = {}) =>
-  (await estate.as(who, "createAction", { name, script, ...more })).id as string
+const createScript = async (name: string, user: TenantUser = "manager", more: object = {}) =>
+  (await estate.as(user, "createAction", { name, script, ...more })).id as string
 const bind = (triggerType: string, actionIds: readonly string[], flowType = "2") =>
   estate.as("manager", "setTriggerActions", { flowType, triggerType, actionIds })
 const getFlow = async (type = "2") => (await estate.as("manager", "getFlow", { type })).flow

@@ -35,7 +35,7 @@ test("an engine's only state besides memory is a stack pointer", () => {
 })
 
 /** A section of a WebAssembly file, by number. */
-function sectionOf(module: Uint8Array, wanted: number): Uint8Array {
+function sectionOf(module: Uint8Array, options: number): Uint8Array {
   for (let at = 8; at < module.length; ) {
     const id = module[at++]
     let [size, shift, part] = [0, 0, 0x80]
@@ -43,10 +43,10 @@ function sectionOf(module: Uint8Array, wanted: number): Uint8Array {
       part = module[at++] ?? 0
       size |= (part & 0x7f) << shift
     }
-    if (id === wanted) return module.subarray(at, at + size)
+    if (id === options) return module.subarray(at, at + size)
     at += size
   }
-  throw new Error(`there is no section ${wanted}`)
+  throw new Error(`there is no section ${options}`)
 }
 
 const job = (script: string): ScriptJob => ({

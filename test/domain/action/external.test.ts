@@ -170,10 +170,10 @@ test.each([
   ["setPhone", "+41791234567", { phone: "+41791234567", phoneVerified: false }],
   ["setPhone", "", { phone: "" }],
   ["setPhoneVerified", true, { phone: "+41791112233", phoneVerified: true }],
-])("a script changes an account before it is created: %s", async (setter, value, made) => {
+])("a script changes an account before it is created: %s", async (setter, value, created) => {
   await bindScript(2, `api.${setter}(${JSON.stringify(value)})`)
   await signIn({ ...ada, phone_number: "+41791112233" })
-  expect(findProfile(provider.cx(), currentUserId())).toMatchObject(made)
+  expect(findProfile(provider.cx(), currentUserId())).toMatchObject(created)
 })
 
 test("scripts run before and after an account is created", async () => {

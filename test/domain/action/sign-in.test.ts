@@ -156,8 +156,8 @@ describe("a script after authentication", () => {
     ["an authenticator app", useOtp, { method: "OTP", factors: [0] }],
     ["a security key", useKey("u2f"), { method: "U2F", factors: [1] }],
     ["a passkey alone", useKey("passkey"), { method: "passwordless", factors: [2] }],
-  ])("receives that the user has used %s", async (what, prepare, { method, factors }) => {
-    const name = what.replaceAll(" ", "-")
+  ])("receives that the user has used %s", async (description, prepare, { method, factors }) => {
+    const name = description.replaceAll(" ", "-")
     const userId = await provider.addPerson(name)
     const show = await prepare(userId)
     await bindScript(
@@ -246,10 +246,10 @@ describe("a script after authentication", () => {
     expect(responseOf(again).error).toBe("login_required")
   })
 
-  test.each(Object.entries(passwordChoices))("rejects a user who %s", async (what, come) => {
+  test.each(Object.entries(passwordChoices))("rejects a user who %s", async (description, come) => {
     await bindScript(1, `if (v1.authMethod === "password") throw "Not today"`)
     const browser = browserOf(provider)
-    const { id, at } = await come(browser, what.replaceAll(" ", "-"))
+    const { id, at } = await come(browser, description.replaceAll(" ", "-"))
     const end = await browser.post(at, { password: chosenPassword, repeat: chosenPassword })
     expect([end.response.status, end.page.includes("Not today")]).toEqual([403, true])
     expect(await checkPassword(provider.cx(), id, chosenPassword)).not.toBe("ok")
@@ -298,10 +298,10 @@ describe("a user who registers", () => {
     await createGrant(cx, "lending", lent)
   })
 
-  async function register(said: typeof given) {
+  async function register(text: typeof given) {
     const browser = browserOf(provider)
     const form = await browser.go(authorizePath(client.id, { prompt: "create" }))
-    const sent = await browser.post(form, said)
+    const sent = await browser.post(form, text)
     const id = new URL(sent.path, "https://x").searchParams.get("userId") ?? ""
     const code = registrationCode(provider.cx(), id)?.plain ?? ""
     const choice = await browser.post(sent, { code })
@@ -360,10 +360,10 @@ describe("a user who registers", () => {
     ["names the grant", { projectGrantId: "lending" }, true],
     ["names none", {}, true],
     ["names another one", { projectGrantId: "elsewhere" }, false],
-  ])("receives roles on a granted project if a script %s", async (how, over, isGiven) => {
+  ])("receives roles on a granted project if a script %s", async (options, over, isGiven) => {
     const grant = { projectId: "lent", ...over, roles: ["reader"] }
     await bindScript(3, `api.v1.appendUserGrant(${JSON.stringify(grant)})`)
-    const email = `${how.replaceAll(" ", "-")}@example.net`
+    const email = `${options.replaceAll(" ", "-")}@example.net`
     const { id, end } = await register({ ...given, email })
     expect(end.response.status < 400).toBe(isGiven)
     expect(findProfile(provider.cx(), id)?.email).toBe(isGiven ? email : undefined)

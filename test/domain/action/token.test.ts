@@ -102,7 +102,7 @@ describe("a script at the userinfo trigger", () => {
 describe.each([
   [4, "userinfo"],
   [5, "access_token"],
-] as const)("a script at trigger %i, whose claims are in %s", (triggerType, place) => {
+] as const)("a script at trigger %i, whose claims are in %s", (triggerType, location) => {
   test("receives the user, the client, and all known claims", async () => {
     await bindScript(triggerType, [
       setClaimScript(
@@ -121,7 +121,7 @@ describe.each([
     const stand = { creationDate: date, changeDate: date, sequence }
     const list = { count: 1, sequence, timestamp: date }
     const noted = { resourceOwner: orgId, ...stand }
-    const { seen, ...tells } = (await claimsOf())[place]
+    const { seen, ...tells } = (await claimsOf())[location]
     // Claims about the token itself are added later.
     expect(tells).toMatchObject(seen.claims)
     expect(seen).toEqual({
@@ -180,7 +180,7 @@ describe.each([
         api.v1.userinfo.appendLogIntoClaims("again")
         api.v1.userinfo.setClaim("old", 1)`),
     ])
-    expect((await claimsOf())[place]).toMatchObject({ [logKey]: ["hello", "again"], old: 1 })
+    expect((await claimsOf())[location]).toMatchObject({ [logKey]: ["hello", "again"], old: 1 })
   })
 })
 

@@ -31,8 +31,8 @@ const add = (subjects: object, who: TenantUser = "manager") =>
 const remove = (subjects: object, who: TenantUser = "manager") =>
   estate.as(who, "removeApplicationAssignments", { ...applicationIds, ...subjects })
 const stored = () => assignmentsOf(estate.cx(), "a1")
-const list = async (who: TenantUser = "manager", filters: readonly object[] = []) =>
-  (await estate.as(who, "listApplicationAssignments", { filters })).assignments
+const list = async (user: TenantUser = "manager", filters: readonly object[] = []) =>
+  (await estate.as(user, "listApplicationAssignments", { filters })).assignments
 
 test("users and groups are assigned once, and removed", async () => {
   await add({ userIds: ["nobody"], groupIds: ["g1"] })

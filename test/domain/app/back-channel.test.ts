@@ -19,8 +19,8 @@ async function openInstances(instances: readonly string[]): Promise<void> {
   applicationId = added.applicationId
 }
 
-const createApplication = (who: TenantUser, oidc: object) =>
-  estate.as(who, "createApplication", {
+const createApplication = (user: TenantUser, oidc: object) =>
+  estate.as(user, "createApplication", {
     projectId: "p1",
     name: "NAS",
     applicationType: {
@@ -34,15 +34,15 @@ const createApplication = (who: TenantUser, oidc: object) =>
     },
   })
 
-const updateApplication = (who: TenantUser, oidc: object) =>
-  estate.as(who, "updateApplication", {
+const updateApplication = (user: TenantUser, oidc: object) =>
+  estate.as(user, "updateApplication", {
     projectId: "p1",
     applicationId,
     applicationType: { case: "oidcConfiguration", value: oidc },
   })
 
-const allowPrivateNetwork = (who: TenantUser, oidc: object = {}) =>
-  updateApplication(who, { ...oidc, backChannelLogoutPrivateNetwork: true })
+const allowPrivateNetwork = (user: TenantUser, oidc: object = {}) =>
+  updateApplication(user, { ...oidc, backChannelLogoutPrivateNetwork: true })
 
 async function isShownAllowed(id = applicationId): Promise<boolean> {
   const { application } = await estate.as("manager", "getApplication", { applicationId: id })
@@ -118,7 +118,7 @@ describe("a back-channel logout URI in a private network", () => {
     const newest = async () =>
       (await estate.as("owner", "listChanges", { resource, limit: 1 })).changes[0]
     const { sequence } = await newest()
-    const undo = (who: TenantUser) => estate.as(who, "undoChange", { resource, sequence })
+    const undo = (user: TenantUser) => estate.as(user, "undoChange", { resource, sequence })
     await expect(undo("manager")).rejects.toMatchObject({ code: "permission_denied" })
     await undo("owner")
     expect(isAllowed()).toBe(true)
@@ -141,14 +141,14 @@ describe("a back-channel logout URI in a private network", () => {
 
 describe("the network of such a URI", () => {
   let lookups: string[] = []
-  const status = (who: TenantUser, uri = "", leads: Reach = "private_network") => {
+  const status = (user: TenantUser, uri = "", leads: Reach = "private_network") => {
     const reach = async (url: string) => {
       lookups.push(url)
       return leads
     }
     const request = { applicationId, projectId: "p1", backChannelLogoutUri: uri }
     const cx = { outside: { ...unreachableOutside, reach } }
-    return estate.as(who, "getBackChannelLogoutStatus", request, { cx })
+    return estate.as(user, "getBackChannelLogoutStatus", request, { cx })
   }
   beforeEach(() => {
     lookups = []

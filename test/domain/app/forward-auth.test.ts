@@ -100,8 +100,8 @@ describe("the rules that a request must satisfy", () => {
   test("an ambiguous path accepts tokens only if every reading does", () => {
     const api = { ...rule("/api"), accessTokens: true }
     const whole = { ...rule("/"), accessTokens: true }
-    const accepts = (given: readonly AccessRule[], target = "/api/group%2Fproject") =>
-      rulesFor(given, target).every(({ accessTokens }) => accessTokens)
+    const accepts = (rules: readonly AccessRule[], target = "/api/group%2Fproject") =>
+      rulesFor(rules, target).every(({ accessTokens }) => accessTokens)
     expect(accepts([api], "/api/group")).toBe(true)
     expect(accepts([api])).toBe(false)
     expect(accepts([whole, rule("/admin")])).toBe(false)
@@ -129,8 +129,8 @@ test.each([
   ["everybody and roles", [{ ...rule("/a", "x"), everybody: true }]],
   ["an empty role", [rule("/a", "")]],
   ["too many", Array.from({ length: 101 }, (_, at) => rule(`/${at}`))],
-])("rejects %s", (_, given) => {
-  expect(() => validateAccessRules(given)).toThrow("forward_auth")
+])("rejects %s", (_, input) => {
+  expect(() => validateAccessRules(input)).toThrow("forward_auth")
 })
 
 test.each([

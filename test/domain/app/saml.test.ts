@@ -55,8 +55,8 @@ const updateSamlApplication = (metadata: object, cx: object = {}, more: object =
 const getApplication = async () =>
   (await estate.as("manager", "getApplication", { applicationId: "a1" })).application
 
-const expectFault = (made: () => Promise<unknown>, fault: object) =>
-  expect((async () => made())()).rejects.toMatchObject(fault)
+const expectFault = (created: () => Promise<unknown>, fault: object) =>
+  expect((async () => created())()).rejects.toMatchObject(fault)
 
 const eventTypes = async () =>
   (await estate.store.log.read(0, 10_000)).filter(({ id }) => id === "a1").map(({ type }) => type)

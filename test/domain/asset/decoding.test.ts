@@ -64,8 +64,8 @@ describe("uploads are decoded within a fraction of the limits:", () => {
     ["a PNG of rows of one pixel", async () => asBytes(pngOf({ width: 1, height: 4096 * 4096 }))],
     ["a WebP of as many codes as there can be", async () => asBytes(webpOfGroups(65_536))],
   ]
-  test.each(rows)("%s", async (_, made) => {
-    expect(await decodeInProcess(await made(), avatar, "1/1", halfLimits)).toMatchObject({
+  test.each(rows)("%s", async (_, created) => {
+    expect(await decodeInProcess(await created(), avatar, "1/1", halfLimits)).toMatchObject({
       type: "webp",
     })
   })

@@ -42,8 +42,8 @@ const authorize = async (userId: string, roleKeys: readonly string[] = [], more:
   return answer.id as string
 }
 
-const listAuthorizations = async (who: TenantUser = "manager", request: object = {}) => {
-  const answer = await estate.as(who, "listAuthorizations", {
+const listAuthorizations = async (user: TenantUser = "manager", request: object = {}) => {
+  const answer = await estate.as(user, "listAuthorizations", {
     pagination: { asc: true },
     ...request,
   })
@@ -236,7 +236,7 @@ describe("permissions", () => {
   for (const [name, request] of operations) {
     test(`${name}: owner and manager, not another's manager, not who is authorized`, async () => {
       const id = await authorize("nobody", ["editor"])
-      const by = (who: TenantUser, named = id) => estate.as(who, name, { ...request, id: named })
+      const by = (user: TenantUser, entry = id) => estate.as(user, name, { ...request, id: entry })
       expect(() => by("stranger")).toThrow("authorization not found")
       expect(() => by("stranger", "absent")).toThrow("authorization not found")
       expect(() => by("nobody")).toThrow("permission denied: user.grant.")
@@ -246,9 +246,9 @@ describe("permissions", () => {
   }
 
   test("createAuthorization: only on a project of one's own organization", async () => {
-    const tried = (who: TenantUser) => () =>
+    const tried = (user: TenantUser) => () =>
       estate.as(
-        who,
+        user,
         "createAuthorization",
         authorizationRequest("nobody", [], { organizationId: "org1" }),
       )
@@ -290,8 +290,8 @@ describe("permissions", () => {
       "createAuthorization",
       authorizationRequest("stranger", [], { projectId: "p2", organizationId: "org2" }),
     )
-    const users = async (who: TenantUser) =>
-      (await listAuthorizations(who)).map(({ user }: { user: { id: string } }) => user.id)
+    const users = async (caller: TenantUser) =>
+      (await listAuthorizations(caller)).map(({ user }: { user: { id: string } }) => user.id)
     expect(await users("owner")).toEqual(["nobody", "manager", "stranger"])
     expect(await users("manager")).toEqual(["nobody", "manager"])
     expect(await users("nobody")).toEqual(["nobody"])

@@ -37,7 +37,7 @@ const authorizeGroup = async (
   who: TenantUser = "manager",
 ) => {
   const request = { groupId: "staff", projectId: "p1", organizationId: "org1", roleKeys, ...more }
-  return (await act(who, "createGroupAuthorization", request)).id as string
+  return (await act(user, "createGroupAuthorization", request)).id as string
 }
 const add = (id: string, ...userIds: string[]) => act("manager", "addUsersToGroup", { id, userIds })
 const held = (userId = "nobody", projectId = "p1") => listRolesByOrg(estate.cx(), userId, projectId)
@@ -205,9 +205,9 @@ describe("changing a group with project roles", () => {
 })
 
 describe("lists", () => {
-  const found = async (who: TenantUser, filter?: object) => {
+  const found = async (user: TenantUser, filter?: object) => {
     const filters = filter ? [{ filter }] : []
-    const answer = await act(who, "listGroupAuthorizations", { filters, sortingColumn: 4 })
+    const answer = await act(user, "listGroupAuthorizations", { filters, sortingColumn: 4 })
     return answer.groupAuthorizations
   }
 

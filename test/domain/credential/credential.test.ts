@@ -39,10 +39,10 @@ test.each([
   ["no-upper-1", "an uppercase letter"],
   ["No-Digit-x", "a digit"],
   ["NoSymbol1x", "a symbol"],
-])("rejects the password %s, because it needs %s", async (plain, what) => {
+])("rejects the password %s, because it needs %s", async (plain, description) => {
   await expect(createPassword(plain, { names: [] })).rejects.toMatchObject({
     code: "invalid_argument",
-    message: `the password must contain ${what}`,
+    message: `the password must contain ${description}`,
   })
 })
 
@@ -51,26 +51,32 @@ test.each([
   [{ hasLowercase: false }, "CORRECT-HORSE-7", "CORRECT-HORSE", "a digit"],
   [{ hasUppercase: false, hasSymbol: false }, "correcthorse7", "correcthorse", "a digit"],
   [{ hasNumber: false }, "Correct-Horse", "Correcthorse", "a symbol"],
-])("where an organization wants %j, %s will do and %s will not", async (said, good, bad, what) => {
-  const cx = world.cx({ caller: callerOf("u1", "org1") })
-  const values = { ...passwordComplexity.standard, ...said }
-  await addPolicy(cx, "org1", { policy: passwordComplexity, apply: () => values })
-  const wanted = (plain: string) => ({
-    password: { plain, changeRequired: false },
-    proof: { current: right },
-  })
-  const { version } = passwordOf(world.store.state(cx, user, "u1")) ?? { version: 0 }
-  const ways = [
-    (plain: string) => firstPasswordIn(cx, "org1", plain, { names: [] }),
-    (plain: string) => preparePasswordChange(cx, "u1", wanted(plain)),
-    (plain: string) => prepareReplacement(cx, "u1", { plain, version }),
-  ]
-  const refused = { id: "user.password_too_simple", message: `the password must contain ${what}` }
-  for (const way of ways) {
-    await expect(way(bad)).rejects.toMatchObject(refused)
-    expect(await way(good)).toMatchObject({ changeRequired: false })
-  }
-})
+])(
+  "where an organization wants %j, %s will do and %s will not",
+  async (text, good, bad, description) => {
+    const cx = world.cx({ caller: callerOf("u1", "org1") })
+    const values = { ...passwordComplexity.standard, ...text }
+    await addPolicy(cx, "org1", { policy: passwordComplexity, apply: () => values })
+    const wanted = (plain: string) => ({
+      password: { plain, changeRequired: false },
+      proof: { current: right },
+    })
+    const { version } = passwordOf(world.store.state(cx, user, "u1")) ?? { version: 0 }
+    const ways = [
+      (plain: string) => firstPasswordIn(cx, "org1", plain, { names: [] }),
+      (plain: string) => preparePasswordChange(cx, "u1", wanted(plain)),
+      (plain: string) => prepareReplacement(cx, "u1", { plain, version }),
+    ]
+    const refused = {
+      id: "user.password_too_simple",
+      message: `the password must contain ${description}`,
+    }
+    for (const way of ways) {
+      await expect(way(bad)).rejects.toMatchObject(refused)
+      expect(await way(good)).toMatchObject({ changeRequired: false })
+    }
+  },
+)
 
 test("rejects the user's own name as a password, in any case", async () => {
   const made = createPassword("Anna-Berg-1@x", { names: ["anna-berg-1@X"] })
@@ -310,7 +316,7 @@ test.each([
 
 test("a user with an unverifiable hash fails like others, and it is logged once", async () => {
   const told: string[] = []
-  const cx = world.cx({ warn: (said) => told.push(said) })
+  const cx = world.cx({ warn: (values) => told.push(values) })
   const hash = phc({ salt: base64(4) })
   await setPassword(cx, "u1", { hash, changeRequired: false })
   expect(await checkPassword(cx, "u1", right)).toBe("wrong")

@@ -21,8 +21,8 @@ const newPassword = "Correct-horse-7-battery"
 const hour = 3_600_000
 const returnCode = { medium: { case: "returnCode", value: {} } }
 const sendLink = (value: object = {}) => ({ medium: { case: "sendLink", value } })
-const requestReset = (more: object = returnCode, who: Parameters<Tenant["as"]>[0] = "owner") =>
-  as(who, "passwordReset", { userId, ...more })
+const requestReset = (more: object = returnCode, user: Parameters<Tenant["as"]>[0] = "owner") =>
+  as(user, "passwordReset", { userId, ...more })
 const createCode = async (): Promise<string> => (await requestReset()).verificationCode
 const useCode = (value: string, password = newPassword) =>
   as("owner", "setPassword", {
@@ -95,8 +95,8 @@ describe("a code for a new password", () => {
 
   test("can be guessed ten times an hour, for whichever user", async () => {
     const code = await createCode()
-    const guess = (id: string, given = "AAAAAA") =>
-      checkCode(estate.cx(), id, { of: "password", given }).catch(({ id: said }) => said)
+    const guess = (id: string, input = "AAAAAA") =>
+      checkCode(estate.cx(), id, { of: "password", given: input }).catch(({ id: said }) => said)
     for (const id of [userId, "nobody", "no-such"]) {
       for (let count = 0; count < 10; count++) expect(await guess(id)).toBe("wrong")
       expect(await guess(id)).toBe("user.too_many_codes")
@@ -149,8 +149,8 @@ describe("permission to request one", () => {
       sendLink({ urlTemplate: "https://evil.example/{{.Code}}" }),
       undefined,
     ],
-  ] as const)("%s", async (_, who, more, refusal) => {
-    const asked = requestReset(more, who)
+  ] as const)("%s", async (_, user, more, refusal) => {
+    const asked = requestReset(more, user)
     if (refusal) await expect(asked).rejects.toMatchObject(refusal)
     else await asked
   })

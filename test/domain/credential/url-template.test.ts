@@ -13,10 +13,10 @@ afterEach(() => estate.close())
 const email = "ceo@corp.test"
 const verifiedEmail = { verification: { case: "isVerified", value: true } }
 
-const human = (given: object) => ({
+const human = (input: object) => ({
   userType: {
     case: "human",
-    value: { profile: { givenName: "C", familyName: "Eo" }, ...given },
+    value: { profile: { givenName: "C", familyName: "Eo" }, ...input },
   },
 })
 

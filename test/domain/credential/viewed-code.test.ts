@@ -26,8 +26,8 @@ const password = "Correct-Horse-7"
 const sendCode = { verification: { case: "sendCode", value: {} } }
 const isVerified = { verification: { case: "isVerified", value: true } }
 
-const act = (who: TenantUser, name: string, request: object): Promise<any> =>
-  estate.as(who, name, request)
+const act = (user: TenantUser, name: string, request: object): Promise<any> =>
+  estate.as(user, name, request)
 
 const byUser = (userId: string, name: string, request: object): Promise<any> =>
   estate.as("nobody", name, { userId, ...request }, { cx: callerOf(userId) })
@@ -56,10 +56,10 @@ function sentCode(userId: string): string {
 }
 
 /** The code in the newest message to a user, as another user views it. */
-async function viewCode(who: TenantUser, userId: string): Promise<string> {
+async function viewCode(user: TenantUser, userId: string): Promise<string> {
   await reactors.drain()
   const [{ id: messageId }] = (await act("owner", "listMessages", { userId })).messages
-  const { text } = await act(who, "viewMessage", { userId, messageId })
+  const { text } = await act(user, "viewMessage", { userId, messageId })
   const [, code = ""] = /\b([A-Z0-9]{6,8})\b/.exec(text) ?? []
   expect(code).not.toBe("")
   return code
@@ -76,17 +76,17 @@ const profilesOf = (userId: string) => {
 describe.each([
   ["stranger", false],
   ["owner", true],
-] as const)("a code that %s viewed verifies an address everywhere: %s", (who, is) => {
+] as const)("a code that %s viewed verifies an address everywhere: %s", (user, is) => {
   test("of an email address", async () => {
     const userId = await create({ email: { email, ...sendCode } })
-    const verificationCode = await viewCode(who, userId)
+    const verificationCode = await viewCode(user, userId)
     await byUser(userId, "verifyEmail", { verificationCode })
     expect(profilesOf(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: is } })
   })
 
   test("of a phone number", async () => {
     const userId = await create({ phone: { phone: "+41791234567", ...sendCode } })
-    const verificationCode = await viewCode(who, userId)
+    const verificationCode = await viewCode(user, userId)
     await byUser(userId, "verifyPhone", { verificationCode })
     expect(profilesOf(userId)).toMatchObject({ home: { phone: true }, elsewhere: { phone: is } })
   })
@@ -95,7 +95,7 @@ describe.each([
     const userId = await create({ email: { email, ...sendCode } })
     estate.clock.advance(1000)
     await act("stranger", "createInviteCode", { userId, ...sendCode })
-    const verificationCode = await viewCode(who, userId)
+    const verificationCode = await viewCode(user, userId)
     await act("stranger", "verifyInviteCode", { userId, verificationCode })
     expect(profilesOf(userId)).toMatchObject({ home: { email: true }, elsewhere: { email: is } })
   })

@@ -34,10 +34,10 @@ beforeEach(async () => {
 afterEach(() => world.close())
 
 /** Checks in a separate transaction; returns the ID of a fault. */
-async function check(kind: CheckKind, asked: Omit<FactorProof, "userId">, userId = "u1") {
+async function check(kind: CheckKind, request: Omit<FactorProof, "userId">, userId = "u1") {
   const cx = world.cx()
   try {
-    const admit = await factorChecks[kind](cx, { ...asked, userId })
+    const admit = await factorChecks[kind](cx, { ...request, userId })
     return (await cx.store.transact(cx, admit)).value.isRight
   } catch (cause) {
     if (cause instanceof Fault) return cause.id

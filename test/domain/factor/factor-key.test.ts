@@ -56,8 +56,8 @@ const agents = {
 } as const
 
 /** Registers a key from a browser, and returns its name. */
-async function registeredName(userAgent: string, given: { aaguid?: string; name?: string } = {}) {
-  const { aaguid, name = "" } = given
+async function registeredName(userAgent: string, input: { aaguid?: string; name?: string } = {}) {
+  const { aaguid, name = "" } = input
   const cx = world.cx({ from: { address: "192.0.2.1", userAgent } })
   const { tokenId, options } = await beginKey(cx, "u1", { kind: "passkey" })
   const key = createKey(options, { origin, ...(aaguid && { aaguid }) })
@@ -79,10 +79,10 @@ async function proveKey(key: Authenticator, proof: ProofOptions = {}) {
   return checkKey({ userId, given, challenge })
 }
 
-async function checkKey(asked: Parameters<typeof factorChecks.webauthn>[1]) {
+async function checkKey(request: Parameters<typeof factorChecks.webauthn>[1]) {
   const cx = world.cx()
   try {
-    const admit = await factorChecks.webauthn(cx, asked)
+    const admit = await factorChecks.webauthn(cx, request)
     return (await cx.store.transact(cx, admit)).value
   } catch (cause) {
     if (cause instanceof Fault) return cause.id
@@ -138,8 +138,8 @@ describe("a passkey", () => {
     ],
     ["nothing, of a program that is no browser", "curl/8.5.0", {}, ""],
     ["the name that was given", agents.mac, { name: "My laptop" }, "My laptop"],
-  ])("is named by %s", async (_, agent, given, name) => {
-    expect(await registeredName(agent, given)).toBe(name)
+  ])("is named by %s", async (_, agent, input, name) => {
+    expect(await registeredName(agent, input)).toBe(name)
   })
 
   const hour = 3_600_000
@@ -306,7 +306,7 @@ describe("a registration link", () => {
     const { codeId, code } = await createPasskeyLink(cx, "u1", { returned: true })
     expect(code).toMatch(/^\w{12}$/)
     const link = { codeId, code }
-    const begin = (given: typeof link) => beginKey(cx, "u1", { kind: "passkey", link: given })
+    const begin = (text: typeof link) => beginKey(cx, "u1", { kind: "passkey", link: text })
     await expect(begin({ codeId, code: "wrong" })).rejects.toThrow(
       "the code is invalid or has expired",
     )

@@ -14,8 +14,8 @@ const systemSource = 2
 const setFeatures = (values: object) => estate.as("owner", "setInstanceFeatures", values)
 const getFeatures = (inheritance = false) =>
   estate.as("owner", "getInstanceFeatures", { inheritance })
-const expectFault = (made: () => Promise<unknown>, fault: object) =>
-  expect((async () => made())()).rejects.toMatchObject(fault)
+const expectFault = (created: () => Promise<unknown>, fault: object) =>
+  expect((async () => created())()).rejects.toMatchObject(fault)
 
 test("an instance sets features, and omitted ones stay", async () => {
   expect((await getFeatures()).details).toBeUndefined()
@@ -104,11 +104,11 @@ test.each([
 
 test.each(["manager", "nobody", "stranger"] as const)(
   "%s sets no features",
-  async (who: TenantUser) => {
+  async (user: TenantUser) => {
     for (const name of ["setInstanceFeatures", "resetInstanceFeatures", "getInstanceFeatures"]) {
-      await expectFault(() => estate.as(who, name), { code: "permission_denied" })
+      await expectFault(() => estate.as(user, name), { code: "permission_denied" })
     }
-    await expectFault(() => estate.as(who, "activateFeatureLoginDefaultOrg"), {
+    await expectFault(() => estate.as(user, "activateFeatureLoginDefaultOrg"), {
       code: "permission_denied",
     })
   },

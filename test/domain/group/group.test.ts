@@ -13,13 +13,13 @@ afterEach(() => estate.close())
 const createGroup = async (
   id: string,
   name: string,
-  who: TenantUser = "manager",
+  user: TenantUser = "manager",
   organizationId = "org1",
-) => estate.as(who, "createGroup", { organizationId, id, name, description: `${name}!` })
+) => estate.as(user, "createGroup", { organizationId, id, name, description: `${name}!` })
 const getGroup = async (id: string) => (await estate.as("manager", "getGroup", { id })).group
 const callAsManager = async (name: string, request: object) => estate.as("manager", name, request)
-const listGroups = async (who: TenantUser, request: object = {}) => {
-  const { groups, pagination } = await estate.as(who, "listGroups", request)
+const listGroups = async (user: TenantUser, request: object = {}) => {
+  const { groups, pagination } = await estate.as(user, "listGroups", request)
   return { ids: groups.map(({ id }: { id: string }) => id), total: pagination.totalResult }
 }
 
@@ -191,9 +191,9 @@ describe("a group membership", () => {
 
   const turn = (name: string, id: string, ...userIds: readonly string[]) =>
     callAsManager(name, { id, userIds })
-  const inside = async (who: TenantUser, ...filters: readonly object[]) => {
+  const inside = async (user: TenantUser, ...filters: readonly object[]) => {
     const request = { filters: filters.map((filter) => ({ filter })), pagination: { asc: true } }
-    const { groupUsers, pagination } = await estate.as(who, "listGroupUsers", request)
+    const { groupUsers, pagination } = await estate.as(user, "listGroupUsers", request)
     const pairs = groupUsers.map(({ groupId, userId }: { groupId: string; userId: string }) => [
       groupId,
       userId,

@@ -11,8 +11,8 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const create = (id: string, who: TenantUser = "manager", organizationId = "org1") =>
-  estate.as(who, "createGroup", { organizationId, id, name: `Group ${id}` })
+const create = (id: string, user: TenantUser = "manager", organizationId = "org1") =>
+  estate.as(user, "createGroup", { organizationId, id, name: `Group ${id}` })
 const nest = async (id: string, ...groupIds: string[]) =>
   estate.as("manager", "addGroupsToGroup", { id, groupIds })
 const unnest = async (id: string, ...groupIds: string[]) =>
@@ -20,9 +20,9 @@ const unnest = async (id: string, ...groupIds: string[]) =>
 const addUser = (id: string, userId = "nobody") =>
   estate.as("manager", "addUsersToGroup", { id, userIds: [userId] })
 const groupsOf = (userId = "nobody") => effectiveGroupIds(estate.cx(), userId)
-const listed = async (who: TenantUser, filter?: object) => {
+const listed = async (user: TenantUser, filter?: object) => {
   const filters = filter ? [{ filter }] : []
-  const { memberGroups } = await estate.as(who, "listMemberGroups", { filters })
+  const { memberGroups } = await estate.as(user, "listMemberGroups", { filters })
   return memberGroups.map((each: any) => [each.groupId, each.memberGroupId, each.name])
 }
 

@@ -10,7 +10,7 @@ const rows = ({ store, cx }: TestEnvironment) => tables.map((table) => store.all
 
 test("rebuilt views contain the members and roles of the remaining groups", async () => {
   const estate = await openTenant()
-  const act = (who: TenantUser, name: string, request: object) => estate.as(who, name, request)
+  const act = (user: TenantUser, name: string, request: object) => estate.as(user, name, request)
   await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "P" })
   const onOrg = { resource: { case: "organizationId", value: "org1" } }
   for (const id of ["a", "b", "c", "gone"]) {

@@ -14,13 +14,13 @@ const events = aggregates
   )
 
 /** Expects no missing and no surplus rows in a golden list. */
-function expectRows(file: string, found: readonly string[]): void {
+function expectRows(file: string, matches: readonly string[]): void {
   const [, ...golden] = readFileSync(`${import.meta.dirname}/${file}`, "utf8")
     .trimEnd()
     .split("\n")
   expect({
-    rowsToAdd: found.filter((row) => !golden.includes(row)),
-    rowsToRemove: golden.filter((row) => !found.includes(row)),
+    rowsToAdd: matches.filter((row) => !golden.includes(row)),
+    rowsToRemove: golden.filter((row) => !matches.includes(row)),
   }).toEqual({ rowsToAdd: [], rowsToRemove: [] })
 }
 

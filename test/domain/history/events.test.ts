@@ -9,11 +9,11 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const act = async (who: TenantUser, name: string, request: object = {}) =>
-  estate.as(who, name, request)
+const act = async (user: TenantUser, name: string, request: object = {}) =>
+  estate.as(user, name, request)
 const events = async (request: object = {}): Promise<readonly any[]> =>
   (await act("owner", "listEvents", request)).events
-const typesOf = (found: readonly any[]) => found.map(({ type }) => type.type)
+const typesOf = (matches: readonly any[]) => matches.map(({ type }) => type.type)
 const project = (projectId: string, name: string) =>
   act("manager", "createProject", { organizationId: "org1", projectId, name })
 
@@ -86,7 +86,7 @@ test("time limits apply on both sides", async () => {
   const before = estate.clock.now()
   estate.clock.advance(60_000)
   await project("p2", "Two")
-  const idsOf = (found: readonly any[]) => found.map(({ aggregate }) => aggregate.id)
+  const idsOf = (matches: readonly any[]) => matches.map(({ aggregate }) => aggregate.id)
   const ofProject = { aggregateTypes: ["project"], editorUserId: "manager" }
   const after = timestampFromMs(before + 1)
   const from = { case: "from", value: after }

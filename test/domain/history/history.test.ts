@@ -16,13 +16,13 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const act = async (who: TenantUser, name: string, request: object = {}) =>
-  estate.as(who, name, request)
+const act = async (user: TenantUser, name: string, request: object = {}) =>
+  estate.as(user, name, request)
 const changes = async (
-  who: TenantUser,
+  user: TenantUser,
   name: string,
   request: object = {},
-): Promise<readonly any[]> => (await act(who, name, request)).result
+): Promise<readonly any[]> => (await act(user, name, request)).result
 const keys = (result: readonly any[]) => result.map(({ eventType }) => eventType.key)
 const p1 = { projectId: "p1" }
 
@@ -112,8 +112,8 @@ test("private data is not listed", async () => {
 })
 
 test("editors are named to callers who can read them", async () => {
-  const editorOf = async (who: TenantUser) => {
-    const [newest] = await changes(who, "listUserChanges", { userId: "nobody" })
+  const editorOf = async (user: TenantUser) => {
+    const [newest] = await changes(user, "listUserChanges", { userId: "nobody" })
     return [newest.editorId, newest.editorDisplayName, newest.editorPreferredLoginName]
   }
   const cx = estate.cx({ caller: callerOf("stranger", "org2") })

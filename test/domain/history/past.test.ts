@@ -11,14 +11,14 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const act = async (who: TenantUser, name: string, request: object = {}) =>
-  estate.as(who, name, request)
-const of = (named: string, value: unknown) => ({ resource: { resource: { case: named, value } } })
+const act = async (user: TenantUser, name: string, request: object = {}) =>
+  estate.as(user, name, request)
+const of = (name: string, value: unknown) => ({ resource: { resource: { case: name, value } } })
 const p1 = of("projectId", "p1")
 const stream = (kind: string, id: string) => of("stream", { instance: true, kind, id })
-const changes = async (who: TenantUser, request: object): Promise<readonly any[]> =>
-  (await act(who, "listChanges", request)).changes
-const getDifferences = (who: TenantUser, request: object) => act(who, "getDifferences", request)
+const changes = async (user: TenantUser, request: object): Promise<readonly any[]> =>
+  (await act(user, "listChanges", request)).changes
+const getDifferences = (user: TenantUser, request: object) => act(user, "getDifferences", request)
 
 /** Formats differences as "path: before → after". */
 const formatDifferences = ({ differences }: any): readonly string[] =>

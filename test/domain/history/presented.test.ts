@@ -10,12 +10,12 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const act = async (who: TenantUser, name: string, request: object = {}) =>
-  estate.as(who, name, request)
+const act = async (user: TenantUser, name: string, request: object = {}) =>
+  estate.as(user, name, request)
 const events = async (request: object = {}): Promise<readonly any[]> =>
   (await act("owner", "listEvents", { limit: 1000, ...request })).events
-const shown = (found: readonly any[]) =>
-  found.map(({ aggregate, type }) => [aggregate.type.type, aggregate.id, type.type])
+const shown = (matches: readonly any[]) =>
+  matches.map(({ aggregate, type }) => [aggregate.type.type, aggregate.id, type.type])
 
 test("policies of an organization belong to it, by new and old names", async () => {
   await act("manager", "addCustomLockoutPolicy", { maxPasswordAttempts: 7 })

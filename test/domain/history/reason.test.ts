@@ -13,8 +13,8 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const act = async (who: TenantUser, name: string, request: object = {}) =>
-  estate.as(who, name, request)
+const act = async (user: TenantUser, name: string, request: object = {}) =>
+  estate.as(user, name, request)
 
 const permission = (userId: string, value: string, where: object) => ({
   userId,
@@ -26,7 +26,7 @@ const operation = (userId: string, value: string, where: object) => ({
   subject: { case: "operation", value: `core.${value}` },
   ...where,
 })
-const getReason = (who: TenantUser, request: object) => act(who, "getPermissionReason", request)
+const getReason = (user: TenantUser, request: object) => act(user, "getPermissionReason", request)
 const p1 = { resource: "project", id: "p1" }
 const update = "project.v2.ProjectService/UpdateProject"
 
@@ -185,8 +185,8 @@ const app = async () => {
     applicationType: { case: "oidc", value: {} },
   })
 }
-const getEntryReason = (who: TenantUser, userId: string) =>
-  act(who, "getEntryReason", { userId, applicationId: "a1" })
+const getEntryReason = (user: TenantUser, userId: string) =>
+  act(user, "getEntryReason", { userId, applicationId: "a1" })
 
 test("explains access to an application, with the roles", async () => {
   await app()

@@ -15,9 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => estate.close())
 
-const act = async (who: TenantUser, name: string, request: object = {}, of = "") =>
-  estate.as(who, name, request, { of })
-const of = (named: string, value: unknown) => ({ resource: { resource: { case: named, value } } })
+const act = async (user: TenantUser, name: string, request: object = {}, of = "") =>
+  estate.as(user, name, request, { of })
+const of = (name: string, value: unknown) => ({ resource: { resource: { case: name, value } } })
 const stream = (kind: string, id: string) => of("stream", { instance: true, kind, id })
 const differencesSince = async (resource: object, position: bigint): Promise<readonly string[]> => {
   const from = { moment: { case: "position", value: position } }

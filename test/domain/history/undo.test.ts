@@ -8,34 +8,34 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const act = async (who: TenantUser, name: string, request: object = {}, call = {}) =>
-  estate.as(who, name, request, call)
-const of = (named: string, value: unknown) => ({ resource: { resource: { case: named, value } } })
+const act = async (user: TenantUser, name: string, request: object = {}, call = {}) =>
+  estate.as(user, name, request, call)
+const of = (name: string, value: unknown) => ({ resource: { resource: { case: name, value } } })
 const p1 = of("projectId", "p1")
-const newest = async (who: TenantUser, request: object): Promise<any> =>
-  (await act(who, "listChanges", { ...request, limit: 1 })).changes[0]
-const undo = (who: TenantUser, request: object, sequence: bigint) =>
-  act(who, "undoChange", { ...request, sequence })
-const getUndo = (who: TenantUser, request: object, sequence: bigint) =>
-  act(who, "getUndo", { ...request, sequence })
+const newest = async (user: TenantUser, request: object): Promise<any> =>
+  (await act(user, "listChanges", { ...request, limit: 1 })).changes[0]
+const undo = (user: TenantUser, request: object, sequence: bigint) =>
+  act(user, "undoChange", { ...request, sequence })
+const getUndo = (user: TenantUser, request: object, sequence: bigint) =>
+  act(user, "getUndo", { ...request, sequence })
 
 /**
  * Undoes the newest change of a resource, and returns the fields that still differ from the state
  * before.
  */
-async function undoNewest(who: TenantUser, request: object): Promise<readonly string[]> {
+async function undoNewest(user: TenantUser, request: object): Promise<readonly string[]> {
   const { sequence, position } = await newest("owner", request)
-  const shown = await getUndo(who, request, sequence)
+  const shown = await getUndo(user, request, sequence)
   expect(shown).toMatchObject({ possible: true, refusal: "" })
-  const done = await undo(who, request, sequence)
+  const done = await undo(user, request, sequence)
   expect(done.operation).toBe(shown.operation)
   const from = { moment: { case: "position", value: position - 1n } }
   const { differences } = await act("owner", "getDifferences", { ...request, from })
   return differences.map(({ path }: any) => path.join("."))
 }
 
-const refusalOf = async (who: TenantUser, request: object, sequence: bigint) =>
-  (await getUndo(who, request, sequence)).refusal
+const refusalOf = async (user: TenantUser, request: object, sequence: bigint) =>
+  (await getUndo(user, request, sequence)).refusal
 
 test("offers an undo only if it would change something", async () => {
   const offered = async () =>

@@ -31,8 +31,8 @@ const createInstance = (more: object = {}, as: TenantUser = "system") =>
     ...more,
   })
 
-const expectFault = (made: () => Promise<unknown>, fault: object) =>
-  expect((async () => made())()).rejects.toMatchObject(fault)
+const expectFault = (created: () => Promise<unknown>, fault: object) =>
+  expect((async () => created())()).rejects.toMatchObject(fault)
 
 test("an instance is created completely, and is reachable at its own domain", async () => {
   const { instanceId } = await createInstance()
@@ -339,9 +339,9 @@ test("the system caller has no implicit access to an instance's own operations",
   })
 })
 
-test.each(["owner", "manager", "nobody"] as const)("%s is not a system caller", async (who) => {
+test.each(["owner", "manager", "nobody"] as const)("%s is not a system caller", async (user) => {
   for (const name of ["deleteInstance", "addCustomDomain", "removeCustomDomain", "setLimits"]) {
     const req = { instanceId: "i1", customDomain: "evil.example" }
-    await expectFault(() => estate.as(who, name, req), { code: "permission_denied" })
+    await expectFault(() => estate.as(user, name, req), { code: "permission_denied" })
   }
 })

@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
-const keyMessage = (shown: string, value: object) => ({ key: { case: shown, value } })
+const keyMessage = (text: string, value: object) => ({ key: { case: text, value } })
 
 test("v2 creates, lists, activates and deletes keys", async () => {
   const cx = world.cx()
@@ -51,12 +51,12 @@ test.each([
   ["ecdsa", { curve: 2 }, { kty: "EC", crv: "P-384", alg: "ES384" }],
   ["ecdsa", { curve: 3 }, { kty: "EC", crv: "P-521", alg: "ES512" }],
   ["ed25519", {}, { kty: "OKP", crv: "Ed25519", alg: "EdDSA" }],
-])("creates, returns, and publishes a key of kind %s %j", async (shown, config, published) => {
+])("creates, returns, and publishes a key of kind %s %j", async (displayed, config, published) => {
   const cx = world.cx()
-  const { id } = await callOperation([v2], "createWebKey", cx, keyMessage(shown, config))
+  const { id } = await callOperation([v2], "createWebKey", cx, keyMessage(displayed, config))
   await callOperation([v2], "activateWebKey", cx, { id })
   const { webKeys } = await callOperation([v2], "listWebKeys", cx)
-  expect(webKeys).toMatchObject([{ id, state: 2, key: { case: shown, value: config } }])
+  expect(webKeys).toMatchObject([{ id, state: 2, key: { case: displayed, value: config } }])
   expect(publicKeys(cx)).toMatchObject([{ kid: id, use: "sig", ...published }])
 })
 

@@ -30,11 +30,11 @@ const runStep = (act: Parameters<TestEnvironment["store"]["transact"]>[1]) =>
 const codeOf = (secret: string, late = 0) =>
   new TOTP({ secret }).generate({ timestamp: world.clock.now() + late * 30_000 })
 
-async function tryCode(given: string) {
+async function tryCode(text: string) {
   const cx = world.cx()
   try {
-    return (await cx.store.transact(cx, await factorChecks.totp(cx, { given, userId: "u1" }))).value
-      .isRight
+    return (await cx.store.transact(cx, await factorChecks.totp(cx, { given: text, userId: "u1" })))
+      .value.isRight
   } catch (cause) {
     if (cause instanceof Fault) return cause.id
     throw cause

@@ -28,8 +28,8 @@ const api = (userId: string, address = "192.0.2.7") => ({
 
 type Caller = ReturnType<typeof browser> | ReturnType<typeof api>
 
-const guessCode = (cx: Caller, given = "AAAAAA", key?: string): Promise<string> =>
-  checkCode(cx, id, { of: "password", given, key }).catch((fault) => fault.id)
+const guessCode = (cx: Caller, input = "AAAAAA", key?: string): Promise<string> =>
+  checkCode(cx, id, { of: "password", given: input, key }).catch((fault) => fault.id)
 
 async function exhaustGuesses(cx: Caller): Promise<void> {
   for (let count = 0; count < limits.wrongCodesOfCaller.max; count++)

@@ -26,9 +26,9 @@ afterEach(() => world.close())
 
 const setLockoutPolicy = (
   maxPasswordAttempts: number,
-  place: { readonly of: PolicyOwner } = { of: "org1" },
+  location: { readonly of: PolicyOwner } = { of: "org1" },
 ) =>
-  addPolicy(world.cx(), place.of, {
+  addPolicy(world.cx(), location.of, {
     policy: lockout,
     apply: () => ({ maxPasswordAttempts }),
   })
@@ -109,8 +109,8 @@ test.each([
       await resetPolicy(world.cx(), "org1", lockout)
     },
   ],
-])("locks and counts nothing if %s", async (_, said) => {
-  await said()
+])("locks and counts nothing if %s", async (_, values) => {
+  await values()
   const before = world.store.log.durable()
   await tryPasswords(wrongPassword, wrongPassword, wrongPassword)
   expect(status()).toBe("active")

@@ -252,14 +252,14 @@ test.each([4, 20])(
 test.each([
   ["the newest", 9, "wrong", "refused"],
   ["the one that came first", 1, "refused", "wrong"],
-])("a random one gives way if there is one too many: %s", async (_, lot, first, newest) => {
+])("a random one gives way if there is one too many: %s", async (_, items, first, newest) => {
   await recordFailures("u1", 50)
   const drawing = (value: number) => ({ random: { bytes: () => new Uint8Array(4).fill(value) } })
   const inside = tryConcurrently(callFrom("198.51.100.1"), "u1", [wrongPassword])
   const waiting = tryConcurrently({ ...callFrom("198.51.100.2"), ...drawing(5) }, "u1", [
     wrongPassword,
   ])
-  const late = tryConcurrently({ ...callFrom("198.51.100.3"), ...drawing(lot) }, "u1", [
+  const late = tryConcurrently({ ...callFrom("198.51.100.3"), ...drawing(items) }, "u1", [
     wrongPassword,
   ])
   await advanceUntil(Promise.all([inside.all, waiting.all, late.all]))

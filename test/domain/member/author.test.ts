@@ -58,7 +58,7 @@ const operationCases: readonly OperationCase[] = operationRules.flatMap(({ metho
   const name = `${method.parent.typeName}/${method.name}`
   if (ways === "public" || ways === "system") return []
   if (ways === "authenticated") return [{ name, access, request: create(method.input) }]
-  return ways.map((way) => ({ name, access, request: requestFor(method, way) }))
+  return ways.map((mode) => ({ name, access, request: requestFor(method, mode) }))
 })
 
 const outcomeOf = (act: () => unknown): string => {

@@ -15,13 +15,14 @@ const level = { instance: 1, org: 2, project: 3, grant: 4 } as const
 const onInstance = { resource: { case: "instance", value: true } }
 const onOrg = (value: string) => ({ resource: { case: "organizationId", value } })
 
-const callAs = async (who: TenantUser, name: string, request: object) =>
-  estate.as(who, name, request)
+const callAs = async (user: TenantUser, name: string, request: object) =>
+  estate.as(user, name, request)
 const createRole = (key: string, on: keyof typeof level, ...permissions: string[]) =>
   callAs("owner", "createRole", { key, displayName: `${key}!`, level: level[on], permissions })
-const grantRoles = (who: TenantUser, userId: string, resource: object, ...roles: string[]) =>
-  callAs(who, "createAdministrator", { userId, resource, roles })
-const listRoles = async (who: TenantUser, request: object = {}) => callAs(who, "listRoles", request)
+const grantRoles = (user: TenantUser, userId: string, resource: object, ...roles: string[]) =>
+  callAs(user, "createAdministrator", { userId, resource, roles })
+const listRoles = async (user: TenantUser, request: object = {}) =>
+  callAs(user, "listRoles", request)
 const findRole = async (key: string) =>
   (await listRoles("owner")).roles.find((role: { key: string }) => role.key === key)
 
@@ -221,8 +222,8 @@ test("only instance owners create roles", async () => {
 test("a list contains the roles of levels whose administrators the caller can read", async () => {
   await createRole("READER", "org", "user.read")
   await createRole("KEEPER", "instance", "iam.read")
-  const keys = async (who: TenantUser, request: object = {}): Promise<readonly string[]> =>
-    (await listRoles(who, request)).roles.map(({ key }: { key: string }) => key)
+  const keys = async (user: TenantUser, request: object = {}): Promise<readonly string[]> =>
+    (await listRoles(user, request)).roles.map(({ key }: { key: string }) => key)
   expect(await keys("owner")).toEqual(expect.arrayContaining(["READER", "KEEPER", "IAM_OWNER"]))
   expect(await keys("owner")).not.toContain("SYSTEM_OWNER")
   const seen = await keys("manager")

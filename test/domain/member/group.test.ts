@@ -25,8 +25,8 @@ const onInstance = { resource: { case: "instance", value: true } }
 const onOrg = (value: string) => ({ resource: { case: "organizationId", value } })
 const onProject = (value: string) => ({ resource: { case: "projectId", value } })
 
-const act = async (who: TenantUser, name: string, request: object): Promise<any> =>
-  estate.as(who, name, request)
+const act = async (user: TenantUser, name: string, request: object): Promise<any> =>
+  estate.as(user, name, request)
 const by = async (userId: string, name: string, request: object): Promise<any> =>
   estate.as("nobody", name, request, { cx: { caller: callerOf(userId) } })
 
@@ -41,7 +41,8 @@ const nest = (id: string, ...groupIds: string[]) =>
   act("owner", "addGroupsToGroup", { id, groupIds })
 const held = (userId: string) =>
   listMemberships(estate.cx(), userId).map(({ level, id, roles }) => [level, id, ...roles])
-const rename = (who: string) => by(who, "updateOrganization", { organizationId: "org1", name: who })
+const rename = (userName: string) =>
+  by(userName, "updateOrganization", { organizationId: "org1", name: userName })
 const denied = { code: "permission_denied" }
 const tooHigh = { code: "permission_denied", id: "group.outranks_you" }
 
@@ -286,7 +287,7 @@ describe("lists", () => {
     await assignRoles("staff", onOrg("org1"), ["ORG_USER_MANAGER", "ORG_OWNER_VIEWER"])
     const found = async (filter?: object, who: TenantUser = "owner") => {
       const filters = filter ? [{ filter }] : []
-      const { groupAdministrators } = await act(who, "listGroupAdministrators", { filters })
+      const { groupAdministrators } = await act(user, "listGroupAdministrators", { filters })
       return groupAdministrators.map((each: any) => [each.group.name, ...each.roles]).toSorted()
     }
     expect(await found()).toHaveLength(3)

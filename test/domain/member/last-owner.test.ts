@@ -34,9 +34,9 @@ const removals: Readonly<Record<string, (userId: string, orgId: string) => objec
   deleteOrganization: (_, organizationId) => ({ organizationId }),
 }
 
-const removeOwner = async (way: string, userId: string, who: TenantUser = "stranger") => {
+const removeOwner = async (method: string, userId: string, user: TenantUser = "stranger") => {
   const orgId = { owner: "org1", manager: "org1", stranger: "org2", third: "org3" }[userId] ?? ""
-  await estate.as(who, way, removals[way]?.(userId, orgId))
+  await estate.as(user, method, removals[method]?.(userId, orgId))
 }
 
 /** Makes the stranger an owner, too: they belong to an organization that can be stopped. */
@@ -45,14 +45,14 @@ const addSecondOwner = () =>
     addMember(tx, { userId: "stranger", target: { level: "instance" }, roles: ["IAM_OWNER"] }),
   )
 
-describe.each(Object.keys(removals))("%s", (way) => {
+describe.each(Object.keys(removals))("%s", (method) => {
   test.each(Object.keys(removals).filter((each) => !each.endsWith("Organization")))(
     "is rejected without another owner, after %s of the other owner",
     async (before) => {
       await addSecondOwner()
       await removeOwner(before, "owner")
       const last = { code: "failed_precondition", id: "instance.last_owner" }
-      await expect(removeOwner(way, "stranger")).rejects.toMatchObject(last)
+      await expect(removeOwner(method, "stranger")).rejects.toMatchObject(last)
       expect(isUserActive(estate.cx(), "stranger")).toBe(true)
       const roles = listMemberships(estate.cx(), "stranger").flatMap(({ roles }) => roles)
       expect(roles).toContain("IAM_OWNER")
@@ -68,10 +68,12 @@ describe.each(Object.keys(removals))("%s", (way) => {
     await addSecondOwner()
     await removeOwner("deactivateOrganization", "third")
     await removeOwner("deactivateUser", "owner")
-    await expect(removeOwner(way, "stranger")).rejects.toMatchObject({ id: "instance.last_owner" })
+    await expect(removeOwner(method, "stranger")).rejects.toMatchObject({
+      id: "instance.last_owner",
+    })
     // An owner who can sign in again is included again.
     await estate.as("stranger", "activateOrganization", { organizationId: "org3" })
-    await removeOwner(way, "stranger")
+    await removeOwner(method, "stranger")
   })
 
   test("refuses to leave a service account alone that has nothing to show any more", async () => {
@@ -84,13 +86,13 @@ describe.each(Object.keys(removals))("%s", (way) => {
     await addSecondOwner()
     await removeOwner("deactivateUser", "owner")
     const refused = { id: "instance.last_owner" }
-    await expect(removeOwner(way, "stranger")).rejects.toMatchObject(refused)
+    await expect(removeOwner(method, "stranger")).rejects.toMatchObject(refused)
     const expirationDate = timestampFromMs(estate.clock.now() + 1000)
     await estate.as("stranger", "addPersonalAccessToken", { userId: "robot", expirationDate })
     estate.clock.advance(1000)
-    await expect(removeOwner(way, "stranger")).rejects.toMatchObject(refused)
+    await expect(removeOwner(method, "stranger")).rejects.toMatchObject(refused)
     await estate.as("stranger", "addSecret", { userId: "robot" })
-    await removeOwner(way, "stranger")
+    await removeOwner(method, "stranger")
   })
 
   test("is rejected if the other owner has no password, or an invitation only", async () => {
@@ -101,20 +103,20 @@ describe.each(Object.keys(removals))("%s", (way) => {
     await addSecondOwner()
     await removeOwner("deactivateUser", "owner")
     const refused = { id: "instance.last_owner" }
-    await expect(removeOwner(way, "stranger")).rejects.toMatchObject(refused)
+    await expect(removeOwner(method, "stranger")).rejects.toMatchObject(refused)
     const code = { verification: { case: "returnCode", value: {} } }
     await estate.as("stranger", "createInviteCode", { userId: "third", ...code })
-    await expect(removeOwner(way, "stranger")).rejects.toMatchObject(refused)
+    await expect(removeOwner(method, "stranger")).rejects.toMatchObject(refused)
     const password = { hash: "$argon2id$", changeRequired: false }
     await setPassword(estate.cx(), "third", password)
-    await removeOwner(way, "stranger")
+    await removeOwner(method, "stranger")
   })
 
   test("leaves one of two owners who are removed concurrently by each other", async () => {
     await addSecondOwner()
     const tried = await Promise.allSettled([
       removeOwner("deactivateUser", "owner", "stranger"),
-      removeOwner(way, "stranger", "owner"),
+      removeOwner(method, "stranger", "owner"),
     ])
     expect(tried.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
   })

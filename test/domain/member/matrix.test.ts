@@ -124,19 +124,19 @@ function outcome(subject: Subject, method: DescMethod, request: Message, by = un
 }
 
 /** The result by the golden lists, computed independently of the code under test. */
-function expected(subject: Subject, way: AccessWay): string {
+function expected(subject: Subject, method: AccessWay): string {
   if (subject.caller.kind === "anonymous") return "unauthenticated"
   const isForeign = subject === otherOrgOwner || subject === otherInstanceOwner
-  if (isForeign && way.id === "@org") return "not_found"
-  const isHeld = subject.permissions.has(way.permission)
-  if (isForeign && way.id === "@home") return isHeld ? "allowed" : "permission_denied"
-  const isSelf = passesAsSelf(subject, way)
-  if (way.isSearch) return isHeld || isSelf ? "allowed" : "permission_denied"
-  if (isSelf && isPersonal(way) && subject === userWithoutRole) return "allowed"
+  if (isForeign && method.id === "@org") return "not_found"
+  const isHeld = subject.permissions.has(method.permission)
+  if (isForeign && method.id === "@home") return isHeld ? "allowed" : "permission_denied"
+  const isSelf = passesAsSelf(subject, method)
+  if (method.isSearch) return isHeld || isSelf ? "allowed" : "permission_denied"
+  if (isSelf && isPersonal(method) && subject === userWithoutRole) return "allowed"
   if (!isHeld) return "permission_denied"
-  if (subject === otherInstanceOwner) return isAboutItself(way) ? "allowed" : "not_found"
+  if (subject === otherInstanceOwner) return isAboutItself(method) ? "allowed" : "not_found"
   const reaches =
-    subject.on !== undefined && requireFixture(way.resource).from.some(isOnLevel(subject.on))
+    subject.on !== undefined && requireFixture(method.resource).from.some(isOnLevel(subject.on))
   return reaches ? "allowed" : "not_found"
 }
 
@@ -182,9 +182,9 @@ function trialsOf(
   const ways = accessWaysOf(rule)
   if (typeof ways === "string") return [[requestFor(method, unnamed), expectedOpen(subject, rule)]]
   if (!ways.every(({ isSearch }) => isSearch)) {
-    return ways.map((way) => [requestFor(method, way), expected(subject, way)])
+    return ways.map((mode) => [requestFor(method, mode), expected(subject, mode)])
   }
-  const each = ways.map((way) => expected(subject, way))
+  const each = ways.map((method) => expected(subject, method))
   const wanted = each.includes("allowed") ? "allowed" : (each[0] ?? "")
   return [[requestFor(method, unnamed), wanted]]
 }

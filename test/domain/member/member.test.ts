@@ -18,12 +18,12 @@ const instance = { resource: { case: "instance", value: true } }
 const org = (value: string) => ({ resource: { case: "organizationId", value } })
 const project = (value: string) => ({ resource: { case: "projectId", value } })
 
-const grantRoles = (who: TenantUser, userId: string, resource: object, ...roles: string[]) =>
-  estate.as(who, "createAdministrator", { userId, resource, roles })
-const updateRoles = (who: TenantUser, userId: string, resource: object, ...roles: string[]) =>
-  estate.as(who, "updateAdministrator", { userId, resource, roles })
-const revokeRoles = (who: TenantUser, userId: string, resource: object) =>
-  estate.as(who, "deleteAdministrator", { userId, resource })
+const grantRoles = (user: TenantUser, userId: string, resource: object, ...roles: string[]) =>
+  estate.as(user, "createAdministrator", { userId, resource, roles })
+const updateRoles = (user: TenantUser, userId: string, resource: object, ...roles: string[]) =>
+  estate.as(user, "updateAdministrator", { userId, resource, roles })
+const revokeRoles = (user: TenantUser, userId: string, resource: object) =>
+  estate.as(user, "deleteAdministrator", { userId, resource })
 
 const rolesOf = (userId: string) =>
   listMemberships(estate.cx(), userId).map(({ level, id, roles }) =>
@@ -223,9 +223,9 @@ test("an owner in a deactivated organization does not count", async () => {
   })
 })
 
-const listAdministrators = async (who: TenantUser, ...filters: object[]) => {
+const listAdministrators = async (caller: TenantUser, ...filters: object[]) => {
   const request = { pagination: { asc: true }, filters }
-  const { administrators, pagination } = await estate.as(who, "listAdministrators", request)
+  const { administrators, pagination } = await estate.as(caller, "listAdministrators", request)
   expect(pagination.totalResult).toBe(BigInt(administrators.length))
   return administrators.map(
     ({ user, resource }: any) =>
@@ -350,8 +350,8 @@ test("v1 creates a project with administrators, as owners by default", async () 
 })
 
 test("a user's organizations are their own and those in which they have a role", async () => {
-  const mine = async (who: TenantUser, queries: object[] = []) => {
-    const { result } = await estate.as(who, "listMyProjectOrgs", { queries })
+  const mine = async (user: TenantUser, queries: object[] = []) => {
+    const { result } = await estate.as(user, "listMyProjectOrgs", { queries })
     return result.map(({ id }: { id: string }) => id).sort()
   }
   expect(await mine("nobody")).toEqual(["org1"])

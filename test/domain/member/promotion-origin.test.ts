@@ -45,8 +45,8 @@ const userId = "prepared"
 const origin = "https://id.example.com"
 const password = "Correct-Horse-7"
 
-const callAs = (who: TenantUser, name: string, request: object): Promise<any> =>
-  estate.as(who, name, request)
+const callAs = (user: TenantUser, name: string, request: object): Promise<any> =>
+  estate.as(user, name, request)
 const byUser = (name: string, request: object) =>
   estate.as("nobody", name, request, {
     cx: { caller: { kind: "user", userId, orgId: "org1", clientId: "console" } },
@@ -85,8 +85,8 @@ type StartedRegistration = {
   readonly publicKeyCredentialCreationOptions: any
 }
 
-const beginPasskey = (who: TenantUser): Promise<StartedRegistration> =>
-  callAs(who, "registerPasskey", { userId })
+const beginPasskey = (user: TenantUser): Promise<StartedRegistration> =>
+  callAs(user, "registerPasskey", { userId })
 const attestationFor = ({ passkeyId, publicKeyCredentialCreationOptions }: StartedRegistration) => {
   const { publicKey } = publicKeyCredentialCreationOptions
   const publicKeyCredential = createKey(publicKey, { origin }).creation
@@ -262,9 +262,9 @@ const provider: IdpConfig = {
   },
   settings: { kind: "github", clientId: "client", scopes: [] },
 }
-const createProvider = async (author: string, place: "org1" | "instance" = "org1") => {
+const createProvider = async (author: string, location: "org1" | "instance" = "org1") => {
   const cx = estate.cx({ caller: callerOf(author) })
-  const of = place === "instance" ? undefined : place
+  const of = location === "instance" ? undefined : location
   return (await createIdp(cx, of, { ...provider, secret: "s" })).id
 }
 /** The effect of an anonymous sign-in through a provider. */

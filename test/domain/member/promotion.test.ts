@@ -17,30 +17,30 @@ const onInstance = { resource: { case: "instance", value: true } }
 const onOrg = (value: string) => ({ resource: { case: "organizationId", value } })
 const password = "Correct-Horse-7"
 
-const callAs = (who: TenantUser, name: string, request: object): Promise<any> =>
-  estate.as(who, name, request)
+const callAs = (user: TenantUser, name: string, request: object): Promise<any> =>
+  estate.as(user, name, request)
 const asUser = (userId: string) => ({
   cx: { caller: { kind: "user", userId, orgId: "org1", clientId: "console" } } as const,
 })
 
 /** A user of the first organization, prepared by its manager. */
-async function prepareUser(who: TenantUser = "manager", given: object = plainPassword(password)) {
+async function prepareUser(user: TenantUser = "manager", input: object = plainPassword(password)) {
   const value = {
     profile: { givenName: "P", familyName: "Q" },
     email: { email: "p@example.com", verification: { case: "isVerified", value: true } },
-    ...given,
+    ...input,
   }
   const userType = { case: "human", value }
   const request = { organizationId: "org1", username: "prepared", userType }
-  const { id } = await callAs(who, "createUser", request)
+  const { id } = await callAs(user, "createUser", request)
   return String(id)
 }
 const plainPassword = (text: string) => ({
   passwordType: { case: "password", value: { password: text, changeRequired: false } },
 })
 
-const promoteUser = (who: TenantUser, userId: string, more: object = {}) =>
-  callAs(who, "createAdministrator", {
+const promoteUser = (user: TenantUser, userId: string, more: object = {}) =>
+  callAs(user, "createAdministrator", {
     userId,
     resource: onInstance,
     roles: ["IAM_OWNER"],
@@ -63,10 +63,10 @@ async function listCredentials(promotion: Promise<unknown>) {
 const credentialTypes = async (promotion: Promise<unknown>) =>
   (await listCredentials(promotion)).map(({ type }) => type)
 
-async function createServiceAccount(who: TenantUser = "manager") {
+async function createServiceAccount(user: TenantUser = "manager") {
   const machine = { case: "machine", value: { name: "R", accessTokenType: 0 } }
   const request = { organizationId: "org1", username: "robot", userType: machine }
-  const { id } = await callAs(who, "createUser", request)
+  const { id } = await callAs(user, "createUser", request)
   return String(id)
 }
 

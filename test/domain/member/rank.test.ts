@@ -117,12 +117,12 @@ describe.each(
   withRanks("user", "stopped", "acting").map((each) => [each.method.name, each] as const),
 )("%s", (_, each) => {
   /** Subjects that the rule permits to reach users of alpha at all. */
-  const reaching = () => subjects.filter((who) => outcome(who, each, "alpha-user") === "allowed")
+  const reaching = () => subjects.filter((user) => outcome(user, each, "alpha-user") === "allowed")
 
   test("reaches an instance owner only for owners", () => {
     const others = reaching().filter(({ name }) => name !== owner)
     expect(others.length).toBeGreaterThan(0)
-    const seen = others.map((who) => [who.name, outcome(who, each, `alpha.${owner}`)])
+    const seen = others.map((user) => [user.name, outcome(user, each, `alpha.${owner}`)])
     expect(seen).toEqual(others.map(({ name }) => [name, "user.outranks_you"]))
     const equal = { caller: callerOf(`alpha.${owner}`, "alpha") }
     expect(outcome(equal, each, `alpha.${owner}`)).toBe("allowed")
@@ -130,7 +130,7 @@ describe.each(
 
   test("reaches a user with a project role only for callers who have its permissions", () => {
     const above = [...(goldenRoles.get("PROJECT_OWNER")?.permissions ?? [])]
-    const seen = reaching().map((who) => [who.name, outcome(who, each, "alpha.PROJECT_OWNER")])
+    const seen = reaching().map((user) => [user.name, outcome(user, each, "alpha.PROJECT_OWNER")])
     const wanted = reaching().map(({ name, holds }) => [
       name,
       name === owner || above.every((one) => holds.has(one)) ? "allowed" : "user.outranks_you",
@@ -143,16 +143,16 @@ describe.each(
 describe.each(withRanks("org").map((each) => [each.method.name, each] as const))(
   "%s",
   (_, each) => {
-    const reaching = () => subjects.filter((who) => outcome(who, each, "guest") === "allowed")
+    const reaching = () => subjects.filter((user) => outcome(user, each, "guest") === "allowed")
 
     test("deactivates the organization of an instance owner only for owners", () => {
       expect(reaching().length).toBeGreaterThan(1)
-      const seen = subjects.filter((who) => outcome(who, each, "alpha") === "allowed")
+      const seen = subjects.filter((user) => outcome(user, each, "alpha") === "allowed")
       expect(seen.map(({ name }) => name)).toEqual([owner])
     })
 
     test("considers all its administrators who belong to it", () => {
-      const seen = reaching().filter((who) => outcome(who, each, "beta") === "org.outranks_you")
+      const seen = reaching().filter((user) => outcome(user, each, "beta") === "org.outranks_you")
       const own = [...(goldenRoles.get("ORG_OWNER")?.permissions ?? [])]
       const less = reaching().filter(
         ({ name, holds }) => name !== owner && !own.every((one) => holds.has(one)),
@@ -167,7 +167,7 @@ describe.each(withRanks("instance").map((each) => [each.method.name, each] as co
   "%s",
   (_, each) => {
     test("reaches every user of the instance and is therefore permitted to owners only", () => {
-      const ends = subjects.map((who) => [who.name, outcome(who, each, "")] as const)
+      const ends = subjects.map((user) => [user.name, outcome(user, each, "")] as const)
       const allowed = ends.flatMap(([name, end]) => (end === "allowed" ? [name] : []))
       const below = ends.flatMap(([name, end]) => (end === "instance.outranks_you" ? [name] : []))
       expect(allowed).toEqual([owner])

@@ -201,7 +201,9 @@ describe("nobody revokes a built-in role with more permissions than their own:",
     const tried = others.flatMap(([who, { permissions }]) =>
       held
         .filter((userId) => userId !== who)
-        .flatMap((userId) => Object.keys(ways).map((way) => ({ who, permissions, userId, way }))),
+        .flatMap((userId) =>
+          Object.keys(ways).map((method) => ({ who, permissions, userId, way: method })),
+        ),
     )
     const ends = new Set<string>()
     for (const { who, permissions, userId, way } of tried) {

@@ -444,7 +444,9 @@ const readOperations: readonly (readonly [string, object, string?])[] = [
   ["listExecutions", {}],
   ["searchExecutions", {}],
   ...["", "v3alpha"].flatMap((of) =>
-    ["Functions", "Methods", "Services"].map((what) => [`listExecution${what}`, {}, of] as const),
+    ["Functions", "Methods", "Services"].map(
+      (description) => [`listExecution${description}`, {}, of] as const,
+    ),
   ),
   ["listTargetCalls", {}],
   ["listSignUpLinks", {}],

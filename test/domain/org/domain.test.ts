@@ -24,14 +24,18 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const callDomain = (name: string, domain: string, more: object = {}, who: TenantUser = "manager") =>
-  estate.as(who, name, { organizationId: "org1", domain, ...more })
+const callDomain = (
+  name: string,
+  domain: string,
+  more: object = {},
+  user: TenantUser = "manager",
+) => estate.as(user, name, { organizationId: "org1", domain, ...more })
 
-const addDomainOf = (domain: string, who: TenantUser = "manager", organizationId = "org1") =>
-  callDomain("addOrganizationDomain", domain, { organizationId }, who)
+const addDomainOf = (domain: string, user: TenantUser = "manager", organizationId = "org1") =>
+  callDomain("addOrganizationDomain", domain, { organizationId }, user)
 
-const listDomains = async (request: object = {}, who: TenantUser = "manager") => {
-  const { domains, pagination } = await estate.as(who, "listOrganizationDomains", {
+const listDomains = async (request: object = {}, user: TenantUser = "manager") => {
+  const { domains, pagination } = await estate.as(user, "listOrganizationDomains", {
     organizationId: "org1",
     pagination: { asc: true },
     ...request,
@@ -53,26 +57,26 @@ const httpAnswer = (status: number, body: string) => ({ send: async () => ({ sta
 const verifyDomainBy = (
   domain: string,
   answers: Partial<Outside> = {},
-  who: TenantUser = "manager",
+  user: TenantUser = "manager",
 ) =>
   estate.as(
-    who,
+    user,
     "verifyOrganizationDomain",
     { organizationId: "org1", domain },
     { cx: outsideWith(answers) },
   )
 
 /** Proves a domain that an organization has. */
-async function proveDomain(domain: string, who: TenantUser = "manager", organizationId = "org1") {
+async function proveDomain(domain: string, user: TenantUser = "manager", organizationId = "org1") {
   const request = { organizationId, domain }
   const { token } = await callDomain(
     "generateOrganizationDomainValidation",
     domain,
     { organizationId, type: 2 },
-    who,
+    user,
   )
   const answers = { cx: outsideWith({ txtRecords: async () => [token] }) }
-  return estate.as(who, "verifyOrganizationDomain", request, answers)
+  return estate.as(user, "verifyOrganizationDomain", request, answers)
 }
 
 test("where an organization's domains must be proven, none is taken on trust", async () => {
@@ -381,7 +385,7 @@ describe("a trusted domain of another organization", () => {
 
   test.each([["with"], ["without"]])(
     "is replaced by a verified one if it was their legacy primary domain (%s one)",
-    async (how) => {
+    async (options) => {
       const own = "globex.id.example.com"
       await estate.step((tx) =>
         tx.append(org, "org2", [
@@ -390,7 +394,7 @@ describe("a trusted domain of another organization", () => {
       )
       const request = { organizationId: "org2" }
       const remove = { ...request, domain: own }
-      if (how === "without") await estate.as("stranger", "deleteOrganizationDomain", remove)
+      if (options === "without") await estate.as("stranger", "deleteOrganizationDomain", remove)
       await addDomainOf("example.org")
       await proveDomain("example.org")
       const { domains } = await estate.as("stranger", "listOrganizationDomains", request)
@@ -478,8 +482,8 @@ test("claimed names stay after the domain is deleted", async () => {
 
 test("an organization is found by its proven domains, by who holds the permission", async () => {
   await addDomainOf("example.org")
-  const find = (who: TenantUser, domain: string) =>
-    estate.as(who, "getOrgByDomainGlobal", { domain })
+  const find = (user: TenantUser, domain: string) =>
+    estate.as(user, "getOrgByDomainGlobal", { domain })
   const onTrust = ["example.org"]
   for (const domain of ["", "absent.example", ...onTrust]) {
     await expect(async () => find("stranger", domain), domain).rejects.toMatchObject({

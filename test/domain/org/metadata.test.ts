@@ -11,14 +11,14 @@ afterEach(() => estate.close())
 const entries = (values: Readonly<Record<string, string>>) =>
   Object.entries(values).map(([key, value]) => ({ key, value: Buffer.from(value) }))
 
-const setMetadata = (values: Readonly<Record<string, string>>, who: TenantUser = "manager") =>
-  estate.as(who, "setOrganizationMetadata", { organizationId: "org1", metadata: entries(values) })
+const setMetadata = (values: Readonly<Record<string, string>>, user: TenantUser = "manager") =>
+  estate.as(user, "setOrganizationMetadata", { organizationId: "org1", metadata: entries(values) })
 
 const deleteMetadata = (...keys: readonly string[]) =>
   estate.as("manager", "deleteOrganizationMetadata", { organizationId: "org1", keys })
 
-const listMetadata = async (request: object = {}, who: TenantUser = "manager") => {
-  const { metadata, pagination } = await estate.as(who, "listOrganizationMetadata", {
+const listMetadata = async (request: object = {}, user: TenantUser = "manager") => {
+  const { metadata, pagination } = await estate.as(user, "listOrganizationMetadata", {
     organizationId: "org1",
     pagination: { asc: true },
     ...request,

@@ -86,8 +86,10 @@ test("an organization is stopped and started, each as often as one likes", async
 })
 
 test("a manager sees only their own organization, and totals exclude others", async () => {
-  const seen = async (who: "owner" | "manager") => {
-    const { result, details } = await estate.as(who, "listOrganizations", { query: { asc: true } })
+  const seen = async (userName: "owner" | "manager") => {
+    const { result, details } = await estate.as(userName, "listOrganizations", {
+      query: { asc: true },
+    })
     return { ids: result.map(({ id }: { id: string }) => id), total: details.totalResult }
   }
   expect(await seen("owner")).toEqual({ ids: ["org1", "org2"], total: 2n })

@@ -16,17 +16,26 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const callDomain = (name: string, domain: string, more: object = {}, who: TenantUser = "manager") =>
-  estate.as(who, name, { organizationId: "org1", domain, ...more })
+const callDomain = (
+  name: string,
+  domain: string,
+  more: object = {},
+  user: TenantUser = "manager",
+) => estate.as(user, name, { organizationId: "org1", domain, ...more })
 
-const addDomainOf = (domain: string, who: TenantUser = "manager", organizationId = "org1") =>
-  callDomain("addOrganizationDomain", domain, { organizationId }, who)
+const addDomainOf = (domain: string, user: TenantUser = "manager", organizationId = "org1") =>
+  callDomain("addOrganizationDomain", domain, { organizationId }, user)
 
-async function proveDomain(domain: string, who: TenantUser = "manager", organizationId = "org1") {
+async function proveDomain(domain: string, user: TenantUser = "manager", organizationId = "org1") {
   const challenge = { organizationId, type: 2 }
-  const { token } = await callDomain("generateOrganizationDomainValidation", domain, challenge, who)
+  const { token } = await callDomain(
+    "generateOrganizationDomainValidation",
+    domain,
+    challenge,
+    user,
+  )
   const cx = { outside: { ...unreachableOutside, txtRecords: async () => [token] } }
-  return estate.as(who, "verifyOrganizationDomain", { organizationId, domain }, { cx })
+  return estate.as(user, "verifyOrganizationDomain", { organizationId, domain }, { cx })
 }
 
 const listDomains = async () =>
@@ -76,8 +85,8 @@ describe("the primary domain", () => {
   })
 
   test("is rejected if it is primary already or unknown, or without permission", async () => {
-    const set = (who: TenantUser, domain: string, orgId = "org1") =>
-      estate.as(who, "setPrimaryOrgDomain", { domain }, { cx: { orgId } })
+    const set = (user: TenantUser, domain: string, orgId = "org1") =>
+      estate.as(user, "setPrimaryOrgDomain", { domain }, { cx: { orgId } })
     await expect(set("manager", "acme.id.example.com")).rejects.toMatchObject({
       id: "org.unchanged",
     })

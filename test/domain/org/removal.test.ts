@@ -16,8 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const deleteOrg = (organizationId = "org2", who: TenantUser = "owner") =>
-  estate.as(who, "deleteOrganization", { organizationId })
+const deleteOrg = (organizationId = "org2", user: TenantUser = "owner") =>
+  estate.as(user, "deleteOrganization", { organizationId })
 
 /** More users and projects than one step or the awaited steps can remove. */
 async function addUsersAndProjects(users = 120): Promise<void> {
@@ -172,7 +172,7 @@ describe("removing an organization", () => {
 })
 
 describe("the default organization", () => {
-  const set = (who: TenantUser, orgId: string) => estate.as(who, "setDefaultOrg", { orgId })
+  const set = (user: TenantUser, orgId: string) => estate.as(user, "setDefaultOrg", { orgId })
 
   test("must be one that users can sign in to", async () => {
     await estate.as("owner", "deactivateOrganization", { organizationId: "org2" })

@@ -315,8 +315,8 @@ describe("an organization's list of allowed providers", () => {
   }
   const admitted = (id: string) =>
     userNames.filter((userId) => isProviderActiveFor(estate.cx(), id, userId))
-  const set = (who: string, allowExternalIdp: boolean) =>
-    changePolicy(callBy(who), "org1", {
+  const set = (userName: string, allowExternalIdp: boolean) =>
+    changePolicy(callBy(userName), "org1", {
       policy: login,
       apply: () => ({ allowExternalIdp, hidePasswordReset: false }),
     })

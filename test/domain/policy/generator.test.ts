@@ -85,12 +85,15 @@ test.each([
   [{ ...code, expiry: { seconds: 2_592_001n } }, "expiry"],
   [{ ...code, generatorType: app, expiry: undefined }, "too easy to guess"],
   [{ ...code, generatorType: app, length: 64 }, "expiry"],
-] as const)("rejects settings that are too weak, row %#, naming %s", async (request, what) => {
-  await expect(update(request)).rejects.toMatchObject({
-    code: "invalid_argument",
-    message: expect.stringContaining(what),
-  })
-})
+] as const)(
+  "rejects settings that are too weak, row %#, naming %s",
+  async (request, description) => {
+    await expect(update(request)).rejects.toMatchObject({
+      code: "invalid_argument",
+      message: expect.stringContaining(description),
+    })
+  },
+)
 
 test("rejects an unknown kind, and an update without changes", async () => {
   await expect(update({ ...code, generatorType: 0 })).rejects.toMatchObject({

@@ -69,17 +69,17 @@ describe.each(policyRows.map((row) => [row.name, row] as const))("%s", (name, ro
     const of = at === "org" ? "management.v1" : "admin.v1"
     if (activates) await estate.as("owner", activates[at], {}, { of })
   }
-  const inOrg = async (call: string, said = {}) => {
-    const request = { ...calls.more, ...messageOf(said) }
+  const inOrg = async (call: string, values = {}) => {
+    const request = { ...calls.more, ...messageOf(values) }
     const answer = await estate.as("owner", call, request, { of: calls.of })
     if (call !== calls.reset) await activate("org")
     return answer
   }
-  const add = (said = row.own) => inOrg(calls.add, said)
-  const update = (said: PolicyRow["own"]) => inOrg(calls.update, said)
+  const add = (values = row.own) => inOrg(calls.add, values)
+  const update = (values: PolicyRow["own"]) => inOrg(calls.update, values)
   const reset = () => inOrg(calls.reset)
-  const updateInstance = async (said: PolicyRow["own"]) => {
-    await estate.as("owner", `update${name}Policy`, messageOf(said), { of: "admin.v1" })
+  const updateInstance = async (values: PolicyRow["own"]) => {
+    await estate.as("owner", `update${name}Policy`, messageOf(values), { of: "admin.v1" })
     await activate("instance")
   }
 
@@ -175,8 +175,8 @@ test.each([
     { ...passwordLogin, passwordCheckLifetime: "-1s" },
     "password_check_lifetime",
   ],
-])("%s rejects %j and names %s", async (call, said, field) => {
-  const tried = estate.as("owner", call, messageOf(said), { of: "admin.v1" })
+])("%s rejects %j and names %s", async (call, values, field) => {
+  const tried = estate.as("owner", call, messageOf(values), { of: "admin.v1" })
   await expect(tried).rejects.toMatchObject({
     code: "invalid_argument",
     id: expect.stringMatching(/^policy\.(value_invalid|no_way_in)$/),
@@ -273,10 +273,10 @@ test("the general settings contain the default organization and languages", asyn
 
 describe("the settings of version 2", () => {
   const settings = policyRows.flatMap((row) => row.settings ?? [])
-  const read = async (who: TenantUser, call: string, ctx?: object) =>
-    estate.as(who, call, ctx && { ctx: { resourceOwner: ctx } })
-  const attempts = async (who: TenantUser, ctx?: object) =>
-    (await read(who, "getLockoutSettings", ctx)).settings.maxPasswordAttempts
+  const read = async (user: TenantUser, call: string, ctx?: object) =>
+    estate.as(user, call, ctx && { ctx: { resourceOwner: ctx } })
+  const attempts = async (user: TenantUser, ctx?: object) =>
+    (await read(user, "getLockoutSettings", ctx)).settings.maxPasswordAttempts
 
   test.each([...settings, "getActiveIdentityProviders"])(
     "%s of the instance or without a context needs no instance role",

@@ -13,11 +13,11 @@ const resource = { resource: { case: "projectGrant", value: grantResource } }
 const membership = (userId: string, more: object = {}) => ({ userId, resource, ...more })
 
 const listAdministrators = async (
-  who: string,
+  userName: string,
   orgId: string,
   filters: readonly object[] = [resourceFilter],
 ) => {
-  const answer = await estate.by(who, orgId, "listAdministrators", { filters })
+  const answer = await estate.by(userName, orgId, "listAdministrators", { filters })
   expect(answer.pagination.totalResult).toBe(BigInt(answer.administrators.length))
   return answer.administrators
 }
@@ -90,15 +90,15 @@ describe("an administrator of a grant", () => {
 })
 
 describe("permission to create one", () => {
-  const make = (who: string, orgId: string, roles = ["PROJECT_GRANT_OWNER"]) =>
-    estate.by(who, orgId, "createAdministrator", membership("other", { roles }))
+  const make = (userName: string, orgId: string, roles = ["PROJECT_GRANT_OWNER"]) =>
+    estate.by(userName, orgId, "createAdministrator", membership("other", { roles }))
 
   test.each([
     ["owner", "org1"],
     ["manager", "org1"],
     ["stranger", "org2"],
-  ])("%s of %s can create one", async (who, orgId) => {
-    await make(who, orgId)
+  ])("%s of %s can create one", async (user, orgId) => {
+    await make(user, orgId)
     expect(membershipsOf("other")).toHaveLength(1)
   })
 

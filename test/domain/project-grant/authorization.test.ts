@@ -27,8 +27,8 @@ const authorize = async (userId: string, roleKeys: readonly string[] = []) => {
   return (await estate.as("stranger", "createAuthorization", request)).id as string
 }
 
-const listAuthorizations = async (who: string, orgId: string, request: object = {}) => {
-  const answer = await estate.by(who, orgId, "listAuthorizations", {
+const listAuthorizations = async (userName: string, orgId: string, request: object = {}) => {
+  const answer = await estate.by(userName, orgId, "listAuthorizations", {
     pagination: { asc: true },
     ...request,
   })
@@ -184,8 +184,8 @@ const grantOf = async () => {
 }
 
 describe("who may authorize in the name of an organization", () => {
-  const ask = (who: string, orgId: string, request: object) => () =>
-    estate.by(who, orgId, "createAuthorization", request)
+  const ask = (userName: string, orgId: string, request: object) => () =>
+    estate.by(userName, orgId, "createAuthorization", request)
 
   test("its managers, and administrators of the grant", async () => {
     await estate.manageGrant("other")
@@ -231,8 +231,8 @@ describe("who may authorize in the name of an organization", () => {
 describe("permission to read and remove it", () => {
   test("the granting organization, the project owner, and the user; nobody else", async () => {
     const id = await authorize("guest", ["admin"])
-    const ids = async (who: string, orgId: string) =>
-      (await listAuthorizations(who, orgId)).map((each: any) => each.id)
+    const ids = async (userName: string, orgId: string) =>
+      (await listAuthorizations(userName, orgId)).map((each: any) => each.id)
     for (const [who, orgId] of [
       ["owner", "org1"],
       ["manager", "org1"],
@@ -248,8 +248,8 @@ describe("permission to read and remove it", () => {
     ] as const) {
       expect([who, await ids(who, orgId)]).toEqual([who, []])
     }
-    const end = (who: string, orgId: string) => () =>
-      estate.by(who, orgId, "deactivateAuthorization", { id })
+    const end = (userName: string, orgId: string) => () =>
+      estate.by(userName, orgId, "deactivateAuthorization", { id })
     expect(end("third", "org3")).toThrow("authorization not found")
     expect(end("guest", "org2")).toThrow("permission denied: user.grant.")
     await end("manager", "org1")()

@@ -16,8 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const listGrants = async (who: TenantUser = "manager", request: object = {}) => {
-  const { projectGrants, pagination } = await estate.as(who, "listProjectGrants", {
+const listGrants = async (user: TenantUser = "manager", request: object = {}) => {
+  const { projectGrants, pagination } = await estate.as(user, "listProjectGrants", {
     pagination: { asc: true },
     ...request,
   })
@@ -25,8 +25,8 @@ const listGrants = async (who: TenantUser = "manager", request: object = {}) => 
   return projectGrants
 }
 
-const createGrant = (more: object = {}, who: TenantUser = "manager") =>
-  estate.as(who, "createProjectGrant", { ...grant, grantedOrganizationId: "org3", ...more })
+const createGrant = (more: object = {}, user: TenantUser = "manager") =>
+  estate.as(user, "createProjectGrant", { ...grant, grantedOrganizationId: "org3", ...more })
 
 const idOf = (orgId = "org2") => findGrantIdInOrg(estate.cx(), "p1", orgId) ?? ""
 const hasGrantedProject = (orgId: string) => hasProject(estate.cx(), "p1", orgId)
@@ -172,8 +172,8 @@ describe("it is rejected", () => {
 describe("permissions", () => {
   for (const name of ["create", "update", "deactivate", "activate", "delete"]) {
     test(`${name}: who owns the project, not who has it`, async () => {
-      const ask = (who: string, orgId: string) => () =>
-        estate.by(who, orgId, `${name}ProjectGrant`, {
+      const ask = (userName: string, orgId: string) => () =>
+        estate.by(userName, orgId, `${name}ProjectGrant`, {
           ...grant,
           ...(name === "create" && { grantedOrganizationId: "org3" }),
         })
@@ -188,8 +188,10 @@ describe("permissions", () => {
 
   test("list: the owner sees all of theirs, the grantee their own, others none", async () => {
     await createGrant()
-    const orgs = async (who: string, orgId: string) => {
-      const answer = await estate.by(who, orgId, "listProjectGrants", { pagination: { asc: true } })
+    const orgs = async (userName: string, orgId: string) => {
+      const answer = await estate.by(userName, orgId, "listProjectGrants", {
+        pagination: { asc: true },
+      })
       const { projectGrants, pagination } = answer
       expect(pagination.totalResult).toBe(BigInt(projectGrants.length))
       return projectGrants.map((each: any) => each.grantedOrganizationId)

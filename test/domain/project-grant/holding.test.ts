@@ -7,8 +7,8 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const listProjects = async (who: string, orgId: string, request: object = {}) => {
-  const answer = await estate.by(who, orgId, "listProjects", {
+const listProjects = async (userName: string, orgId: string, request: object = {}) => {
+  const answer = await estate.by(userName, orgId, "listProjects", {
     pagination: { asc: true },
     ...request,
   })
@@ -129,8 +129,8 @@ describe("a list of projects", () => {
 })
 
 describe("one project", () => {
-  const get = (who: string, orgId: string) => () =>
-    estate.by(who, orgId, "getProject", { projectId: "p1" })
+  const get = (userName: string, orgId: string) => () =>
+    estate.by(userName, orgId, "getProject", { projectId: "p1" })
 
   test("is readable by its owner and by grantees", async () => {
     await estate.manageGrant("guest")

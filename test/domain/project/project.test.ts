@@ -134,10 +134,10 @@ test("a project's applications are removed with it, including secret hashes", as
 })
 
 const listProjects = async (
-  who: "owner" | "manager" | "stranger" | "nobody",
+  userName: "owner" | "manager" | "stranger" | "nobody",
   request: object = {},
 ) => {
-  const { projects, pagination } = await estate.as(who, "listProjects", {
+  const { projects, pagination } = await estate.as(userName, "listProjects", {
     pagination: { asc: true },
     ...request,
   })

@@ -27,8 +27,8 @@ const addRole = (roleKey: string, more: object = {}) =>
     ...more,
   })
 
-const listRoles = async (request: object = {}, who: TenantUser = "manager") => {
-  const answer = await estate.as(who, "listProjectRoles", {
+const listRoles = async (request: object = {}, user: TenantUser = "manager") => {
+  const answer = await estate.as(user, "listProjectRoles", {
     ...p1,
     pagination: { asc: true },
     ...request,

@@ -19,8 +19,8 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const expectFault = (made: () => Promise<unknown>, fault: object) =>
-  expect((async () => made())()).rejects.toMatchObject(fault)
+const expectFault = (created: () => Promise<unknown>, fault: object) =>
+  expect((async () => created())()).rejects.toMatchObject(fault)
 
 const timestampAt = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: 0 })
 const hour = { seconds: 3600n, nanos: 0 }

@@ -8,8 +8,8 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const expectFault = (made: () => Promise<unknown>, fault: object) =>
-  expect((async () => made())()).rejects.toMatchObject(fault)
+const expectFault = (created: () => Promise<unknown>, fault: object) =>
+  expect((async () => created())()).rejects.toMatchObject(fault)
 
 const setRestrictions = (request: object) => estate.as("owner", "setRestrictions", request)
 const getRestrictions = () => estate.as("owner", "getRestrictions")

@@ -25,16 +25,16 @@ afterEach(() => estate.close())
 /** Turns an error thrown by the access rule into a rejection. */
 const as = async (...call: Parameters<Tenant["as"]>) => estate.as(...call)
 
-const checkInvite = (cx: Cx, id: string, given: string) =>
-  checkCode(cx, id, { of: "invite", given })
+const checkInvite = (cx: Cx, id: string, text: string) =>
+  checkCode(cx, id, { of: "invite", given: text })
 
 const userId = "ada"
 const threeDays = 72 * 3_600_000
 const returnCode = { verification: { case: "returnCode", value: {} } }
 const sendCode = (value: object = {}) => ({ verification: { case: "sendCode", value } })
 
-const createInvite = (more: object = returnCode, who: Parameters<Tenant["as"]>[0] = "manager") =>
-  as(who, "createInviteCode", { userId, ...more })
+const createInvite = (more: object = returnCode, user: Parameters<Tenant["as"]>[0] = "manager") =>
+  as(user, "createInviteCode", { userId, ...more })
 const verifyInvite = (verificationCode: string, more: object = {}) =>
   as("manager", "verifyInviteCode", { userId, verificationCode, ...more })
 const inviteAndGetCode = async (): Promise<string> => (await createInvite()).inviteCode
@@ -95,9 +95,9 @@ describe("an invitation", () => {
   test.each([
     ["without a word", {}],
     ["as asked", sendCode({ urlTemplate: "https://app.example/in?c={{.Code}}" })],
-  ])("is stored for the email, %s, and not returned", async (_, how) => {
+  ])("is stored for the email, %s, and not returned", async (_, options) => {
     await as("owner", "addTrustedDomain", { instanceId: "", trustedDomain: "app.example" })
-    expect(await createInvite(how)).not.toHaveProperty("inviteCode")
+    expect(await createInvite(options)).not.toHaveProperty("inviteCode")
     expect((await lastSent())?.data).toMatchObject({ returned: false })
     await verifyInvite(await sentCode())
     expect(isVerified()).toBe(true)
@@ -212,9 +212,9 @@ describe("rejects an invitation", () => {
     ["who is locked", () => lockUser(estate.cx(), userId), "user.locked"],
     ["who is deactivated", () => deactivateUser(estate.cx(), userId), "user.inactive"],
     ["whose organization is deactivated", closeHome, "org.inactive"],
-  ])("%s, and a previous invitation is invalid", async (_, turn, id) => {
+  ])("%s, and a previous invitation is invalid", async (_, round, id) => {
     const code = await inviteAndGetCode()
-    await turn()
+    await round()
     const before = (await userEvents()).length
     const refusal = { code: "failed_precondition", id }
     const tries = [
@@ -280,7 +280,7 @@ describe("a code check by an anonymous caller", () => {
 
   test.each(["ada", "404"])("allows ten guesses an hour, for %s", async (id) => {
     const code = await inviteAndGetCode()
-    const guess = (said: string) => checkInvite(estate.cx(), id, said).catch((fault) => fault.id)
+    const guess = (text: string) => checkInvite(estate.cx(), id, text).catch((fault) => fault.id)
     const guesses = await Promise.all(Array.from({ length: 14 }, () => guess("AAAAAA")))
     const sorted = guesses.sort()
     expect(sorted.slice(0, 4)).toEqual(Array(4).fill("user.too_many_codes"))
@@ -304,10 +304,10 @@ describe("a code check by an anonymous caller", () => {
     ["locked", () => lockUser(estate.cx(), userId)],
     ["inactive", () => deactivateUser(estate.cx(), userId)],
     ["inactive", closeHome],
-  ])("reports only with the right code that the account is %s", async (said, turn) => {
+  ])("reports only with the right code that the account is %s", async (values, round) => {
     const code = await inviteAndGetCode()
-    await turn()
-    expect(await checkInvite(estate.cx(), userId, code)).toBe(said)
+    await round()
+    expect(await checkInvite(estate.cx(), userId, code)).toBe(values)
     expect(await checkInvite(estate.cx(), userId, "AAAAAA")).toBe("wrong")
   })
 

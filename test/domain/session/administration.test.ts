@@ -29,14 +29,14 @@ const signIn = (id: string, orgId: string) =>
     tx.append(session, id, [{ type: "session.password.checked", data: version }])
   })
 
-const listed = async (who: TenantUser, ...queries: readonly object[]) => {
+const listed = async (user: TenantUser, ...queries: readonly object[]) => {
   const request = { queries: queries.map((query) => ({ query })), query: { asc: true } }
-  const { sessions, details } = await estate.as(who, "listSessions", request)
+  const { sessions, details } = await estate.as(user, "listSessions", request)
   expect(details.totalResult).toBe(BigInt(sessions.length))
   return sessions
 }
-const ids = async (who: TenantUser, ...queries: readonly object[]) =>
-  (await listed(who, ...queries)).map(({ id }: { id: string }) => id)
+const ids = async (user: TenantUser, ...queries: readonly object[]) =>
+  (await listed(user, ...queries)).map(({ id }: { id: string }) => id)
 
 test("a session contains its user, device, creation time, and expiry", async () => {
   const [shown] = await listed("owner", { case: "userIdQuery", value: { id: "stranger" } })
@@ -102,8 +102,8 @@ test("an ended session is invalid, unlisted, and ends once", async () => {
 })
 
 test("inaccessible sessions are not found, and those of higher-ranked users stay", async () => {
-  const end = async (who: TenantUser, sessionId: string) =>
-    estate.as(who, "deleteSession", { sessionId })
+  const end = async (user: TenantUser, sessionId: string) =>
+    estate.as(user, "deleteSession", { sessionId })
   const ended = await Promise.all(
     ["manager", "absent"].map((id) => end("stranger", id).catch((fault) => fault)),
   )

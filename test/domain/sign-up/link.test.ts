@@ -14,9 +14,9 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const createLink = async (request: object = {}, who: TenantUser = "manager", cx = {}) =>
+const createLink = async (request: object = {}, user: TenantUser = "manager", cx = {}) =>
   estate.as(
-    who,
+    user,
     "createSignUpLink",
     {
       organizationId: "org1",
@@ -26,10 +26,10 @@ const createLink = async (request: object = {}, who: TenantUser = "manager", cx 
     },
     { cx },
   )
-const revokeLink = async (id: string, who: TenantUser = "manager") =>
-  estate.as(who, "revokeSignUpLink", { id })
-const listLinks = async (who: TenantUser = "manager", organizationId = "") =>
-  (await estate.as(who, "listSignUpLinks", { organizationId })).links
+const revokeLink = async (id: string, user: TenantUser = "manager") =>
+  estate.as(user, "revokeSignUpLink", { id })
+const listLinks = async (user: TenantUser = "manager", organizationId = "") =>
+  (await estate.as(user, "listSignUpLinks", { organizationId })).links
 const idAndSecretIn = (url: string) => {
   const { hash, searchParams } = new URL(url)
   return { id: searchParams.get("link") ?? "", secret: hash.slice(1) }
@@ -181,10 +181,10 @@ describe("a caller who can't write users of the organization", () => {
   test.each([
     ["nobody", "permission_denied"],
     ["stranger", "not_found"],
-  ] as const)("%s can neither create nor revoke links", async (who, code) => {
+  ] as const)("%s can neither create nor revoke links", async (user, code) => {
     const { id } = await createLink()
-    await expect(createLink({}, who)).rejects.toMatchObject({ code })
-    await expect(revokeLink(id, who)).rejects.toMatchObject({ code })
+    await expect(createLink({}, user)).rejects.toMatchObject({ code })
+    await expect(revokeLink(id, user)).rejects.toMatchObject({ code })
     expect(await listLinks()).toMatchObject([{ state: SignUpLinkState.ACTIVE }])
   })
 

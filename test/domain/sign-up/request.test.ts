@@ -25,9 +25,10 @@ async function addRequest(id: string, orgId: string): Promise<void> {
   await estate.step((tx) => tx.append(signUpRequest, id, [added], orgId))
 }
 
-const callWithId = async (who: TenantUser, name: string, id: string) => estate.as(who, name, { id })
-const listRequests = async (who: TenantUser, organizationId = ""): Promise<readonly string[]> =>
-  (await estate.as(who, "listSignUpRequests", { organizationId })).requests.map(
+const callWithId = async (user: TenantUser, name: string, id: string) =>
+  estate.as(user, name, { id })
+const listRequests = async (user: TenantUser, organizationId = ""): Promise<readonly string[]> =>
+  (await estate.as(user, "listSignUpRequests", { organizationId })).requests.map(
     ({ id }: { id: string }) => id,
   )
 const statusOf = (id: string) => estate.store.state(estate.cx(), user, id).status

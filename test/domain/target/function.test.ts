@@ -122,13 +122,16 @@ test.each([
   ["has failed", status(500)],
   ["answers what is no JSON", (response: { end: (text: string) => void }) => response.end("<p>")],
   ["answers another form", json({ append_claims: "all" })],
-])("the request fails if one %s that can interrupt, and continues otherwise", async (_, how) => {
-  receiver.answer("/fails", how)
-  await setFunctionTarget("preuserinfo", "/fails")
-  await expect(runComplement(4)).rejects.toMatchObject({ id: "action.refused" })
-  await setFunctionTarget("preuserinfo", "/fails", false)
-  expect(await runComplement(4)).toEqual({ sub: pat, name: "Pat" })
-})
+])(
+  "the request fails if one %s that can interrupt, and continues otherwise",
+  async (_, options) => {
+    receiver.answer("/fails", options)
+    await setFunctionTarget("preuserinfo", "/fails")
+    await expect(runComplement(4)).rejects.toMatchObject({ id: "action.refused" })
+    await setFunctionTarget("preuserinfo", "/fails", false)
+    expect(await runComplement(4)).toEqual({ sub: pat, name: "Pat" })
+  },
+)
 
 test("a forwarded error is shown to the user", async () => {
   const forwardedErrorMessage = "Not from there."

@@ -21,7 +21,7 @@ export type Receiver = {
   /** The JSON bodies received at a path. */
   readonly at: (path: string) => readonly any[]
   /** Sets the response of a path; the default is status 200 without a body. */
-  readonly answer: (path: string, how: RespondWith) => void
+  readonly answer: (path: string, respond: RespondWith) => void
   readonly close: () => Promise<void>
 }
 
@@ -50,7 +50,7 @@ export async function openReceiver(): Promise<Receiver> {
     url: `http://127.0.0.1:${port}`,
     received,
     at: (path) => received.filter((each) => each.path === path).map(({ body }) => JSON.parse(body)),
-    answer: (path, how) => void answers.set(path, how),
+    answer: (path, options) => void answers.set(path, options),
     close: async () => {
       server.closeAllConnections()
       await new Promise((done) => server.close(done))

@@ -11,9 +11,9 @@ export type Stage = {
   readonly house: TestServer
   readonly receiver: Receiver
   /** Calls an operation, by default as the instance owner. */
-  readonly ask: (name: string, body?: object, how?: CallOptions) => Promise<Reply>
+  readonly ask: (name: string, body?: object, options?: CallOptions) => Promise<Reply>
   /** The same for calls that must succeed. */
-  readonly make: (name: string, body?: object, how?: CallOptions) => Promise<any>
+  readonly make: (name: string, body?: object, options?: CallOptions) => Promise<any>
   /** Creates a target at a path of the receiver; returns its ID and key. */
   readonly target: (path: string, more?: object) => Promise<{ id: string; signingKey: string }>
   /** Sets an execution. */
@@ -57,8 +57,8 @@ export async function openStage(): Promise<Stage> {
     const { status, headers } = response
     return { status, headers, body: await response.json() }
   }
-  const make: Stage["make"] = async (name, body, how) => {
-    const reply = await ask(name, body, how)
+  const make: Stage["make"] = async (name, body, options) => {
+    const reply = await ask(name, body, options)
     if (reply.status !== 200) throw new Error(`${name}: ${JSON.stringify(reply.body)}`)
     return reply.body
   }

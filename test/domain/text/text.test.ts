@@ -115,8 +115,8 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
 })
 
 /** The text that a row refers to. */
-const textIn = ({ template }: TextRow, shown: Readonly<Record<string, any>>): string =>
-  template === "login" ? shown.loginText.title : shown.text
+const textIn = ({ template }: TextRow, displayed: Readonly<Record<string, any>>): string =>
+  template === "login" ? displayed.loginText.title : displayed.text
 
 test("an unknown kind is rejected with the known ones", async () => {
   for (const of of [admin, management]) {

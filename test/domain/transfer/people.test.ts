@@ -69,10 +69,10 @@ const defaultOptions: ImportOptions = {
   trustsEmails: false,
 }
 
-async function importFile(format: string, file: string, how: Partial<ImportOptions> = {}) {
+async function importFile(format: string, file: string, options: Partial<ImportOptions> = {}) {
   const source = await formats[format]?.open(file)
   if (!source) throw new Error(`no format ${format}`)
-  return importUsers(transferer, source, { ...defaultOptions, ...how })
+  return importUsers(transferer, source, { ...defaultOptions, ...options })
 }
 
 const userByLoginName = (loginName: string) => {

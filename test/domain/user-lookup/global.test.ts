@@ -11,8 +11,8 @@ afterEach(() => estate.close())
 const as = async (...call: Parameters<Tenant["as"]>) => estate.as(...call)
 
 describe("a user of any organization is found by login name", () => {
-  const found = async (who: "owner" | "manager" | "stranger", loginName: string) =>
-    (await as(who, "getUserByLoginNameGlobal", { loginName })).user
+  const found = async (userName: "owner" | "manager" | "stranger", loginName: string) =>
+    (await as(userName, "getUserByLoginNameGlobal", { loginName })).user
 
   test("completely by callers with access, and otherwise with identifying data only", async () => {
     for (const who of ["owner", "manager"] as const) {

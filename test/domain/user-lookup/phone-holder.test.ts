@@ -13,14 +13,14 @@ const phone = "+41791234567"
 const markedVerified = { verification: { case: "isVerified", value: true } }
 
 /** A user as an administrator creates them, with a number marked as verified. */
-const human = (given: object = {}) => ({
+const human = (input: object = {}) => ({
   userType: {
     case: "human",
     value: {
       profile: { givenName: "C", familyName: "Eo" },
       email: { email: "ceo@corp.test", ...markedVerified },
       phone: { phone, ...markedVerified },
-      ...given,
+      ...input,
     },
   },
 })
@@ -44,13 +44,13 @@ describe("a phone number in the whole instance", () => {
   }
   const number = "+41 79 123 45 67"
   const found = () => findByLoginName(estate.cx(), number)
-  const createAs = async (username: string, given: object = {}) =>
+  const createAs = async (username: string, input: object = {}) =>
     String(
       (
         await estate.as("stranger", "createUser", {
           organizationId: "org2",
           username,
-          ...human(given),
+          ...human(input),
         })
       ).id,
     )

@@ -31,23 +31,23 @@ const isVerified = { isVerified: true }
 const markedVerified = { verification: { case: "isVerified", value: true } }
 
 /** A user as an administrator creates them, with an address marked as verified. */
-const human = (given: object = {}) => ({
+const human = (input: object = {}) => ({
   userType: {
     case: "human",
     value: {
       profile: { givenName: "C", familyName: "Eo" },
       email: { email, ...markedVerified },
       phone: { phone, ...markedVerified },
-      ...given,
+      ...input,
     },
   },
 })
 const createUser = (
-  who: Parameters<Tenant["as"]>[0],
+  user: Parameters<Tenant["as"]>[0],
   organizationId: string,
-  given: object = {},
+  input: object = {},
 ): Promise<{ id: string }> =>
-  estate.as(who, "createUser", { organizationId, username: "prepared", ...human(given) })
+  estate.as(user, "createUser", { organizationId, username: "prepared", ...human(input) })
 
 const verifiedFor = (id: string, orgId: string) => {
   const known = findProfileFor(estate.cx(), id, [orgId])
@@ -136,12 +136,12 @@ describe("an address that an administrator marked as verified", () => {
     ["owner", foreign, true],
   ] as const)(
     "is not verified for all if the code is in a link of theirs: %s, %s",
-    async (who, link, is) => {
+    async (user, link, is) => {
       await verifyDomain("org2", "evil.test")
       // The administrator can send links to all hosts of a verified domain.
       await verifyDomain("org2", "example.com")
       const verification = { case: "sendCode", value: { urlTemplate: link } }
-      const { id } = await createUser(who, "org2", {
+      const { id } = await createUser(user, "org2", {
         email: { email, verification },
         phone: undefined,
       })
@@ -223,8 +223,8 @@ describe("an address that an administrator marked as verified", () => {
 })
 
 describe("a provider", () => {
-  const add = (place: string | undefined, isTrustedForAddresses: boolean) =>
-    createIdp(estate.cx(), place, {
+  const add = (location: string | undefined, isTrustedForAddresses: boolean) =>
+    createIdp(estate.cx(), location, {
       name: "Acme",
       settings: { kind: "github", clientId: "client", scopes: [] },
       options: { ...providerOptions, isTrustedForAddresses },
@@ -441,12 +441,12 @@ test("linking a provider of the instance requires a permission on the instance",
 })
 
 describe("an instance administrator", () => {
-  const list = (who: Parameters<Tenant["as"]>[0], request: object = {}) =>
-    estate.as(who, "listUnconfirmedEmails", request)
+  const list = (user: Parameters<Tenant["as"]>[0], request: object = {}) =>
+    estate.as(user, "listUnconfirmedEmails", request)
   /** Turns an error thrown by the access rule into a rejection. */
   const act = async (call: () => Promise<unknown>) => call()
-  const confirm = (who: Parameters<Tenant["as"]>[0], ...userIds: string[]) =>
-    estate.as(who, "confirmEmails", { emails: userIds.map((userId) => ({ userId, email })) })
+  const confirm = (user: Parameters<Tenant["as"]>[0], ...userIds: string[]) =>
+    estate.as(user, "confirmEmails", { emails: userIds.map((userId) => ({ userId, email })) })
 
   test("lists and confirms addresses that only an organization has verified", async () => {
     const { id } = await createUser("stranger", "org2")
@@ -511,10 +511,10 @@ describe("an instance administrator", () => {
     ["manager", "not_found"],
     ["stranger", "not_found"],
     ["nobody", "permission_denied"],
-  ] as const)("is not %s", async (who, code) => {
+  ] as const)("is not %s", async (user, code) => {
     const { id } = await createUser("stranger", "org2")
     const denied = { code }
-    await expect(act(() => list(who))).rejects.toMatchObject(denied)
-    await expect(act(() => confirm(who, id))).rejects.toMatchObject(denied)
+    await expect(act(() => list(user))).rejects.toMatchObject(denied)
+    await expect(act(() => confirm(user, id))).rejects.toMatchObject(denied)
   })
 })

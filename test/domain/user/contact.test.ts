@@ -52,11 +52,11 @@ const kinds = [
 ] as const
 
 describe.each(kinds)("a user's $of", ({ of, set, resend, verify, request, value }) => {
-  const their = (who: CallerName, name: string, more: object = {}) =>
-    as(who, name, { userId, ...more })
-  const setBy = (who: CallerName, more: object = {}) => their(who, set, { ...request, ...more })
-  const tryCode = (verificationCode: string, who: CallerName = "manager") =>
-    their(who, verify, { verificationCode })
+  const their = (user: CallerName, name: string, more: object = {}) =>
+    as(user, name, { userId, ...more })
+  const setBy = (name: CallerName, more: object = {}) => their(name, set, { ...request, ...more })
+  const tryCode = (verificationCode: string, name: CallerName = "manager") =>
+    their(name, verify, { verificationCode })
 
   test("is verified by the returned code, once, in any case", async () => {
     const { verificationCode, details } = await setBy("manager", returnCode)
@@ -298,8 +298,8 @@ describe.each<[string, (plain: string) => object]>([
 
   test.each<CallerName>(["owner", "manager"])(
     "needs no current password from the %s",
-    async (who) => {
-      await as(who, name, set)
+    async (user) => {
+      await as(user, name, set)
       expect(await isSet()).toBe("ok")
     },
   )
@@ -317,8 +317,8 @@ const passwordOf = (password: string) => ({
 })
 
 describe("a user is created by the legacy operation", () => {
-  const added = (request: object = {}, who: CallerName = "manager") =>
-    as(who, "addHumanUser", {
+  const added = (request: object = {}, name: CallerName = "manager") =>
+    as(name, "addHumanUser", {
       userId: "new",
       username: "newcomer",
       organization: { org: { case: "orgId", value: "org1" } },

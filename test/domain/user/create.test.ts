@@ -64,7 +64,7 @@ test("a returned code is the stored one, encrypted for this user and purpose", a
   expect(emailCode).toMatch(/^[A-HJ-NP-Z2-9]{6}$/)
   const state = world.store.state(world.cx(), user, id)
   const kept = "kind" in state && state.kind === "human" ? state : undefined
-  const open = (sealed = "", about = "") => world.secrets.open("seal", sealed, about)
+  const open = (sealed = "", subject = "") => world.secrets.open("seal", sealed, subject)
   expect(open(kept?.emailCode?.sealed, `user/${id}/email_code`)).toBe(emailCode)
   expect(open(kept?.phoneCode?.sealed, `user/${id}/phone_code`)).toBe(phoneCode)
   expect(open(kept?.emailCode?.sealed, `user/${id}/phone_code`)).toBeUndefined()

@@ -126,11 +126,11 @@ test.each([
   ["deactivated", deactivateUser],
   ["locked", lockUser],
   ["removed", removeUser],
-] as const)("the last owner can't be %s", async (_, turn) => {
+] as const)("the last owner can't be %s", async (_, round) => {
   const cx = world.cx()
   await createAnna(cx)
   await makeOwner("u1")
-  await expect(turn(cx, "u1")).rejects.toMatchObject({ code: "failed_precondition" })
+  await expect(round(cx, "u1")).rejects.toMatchObject({ code: "failed_precondition" })
   expect(isUserActive(cx, "u1")).toBe(true)
 })
 

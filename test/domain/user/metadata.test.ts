@@ -20,15 +20,15 @@ const entries = (values: Readonly<Record<string, string>>) =>
 const setUserMetadata = (
   values: Readonly<Record<string, string>>,
   userId = "nobody",
-  who: TenantUser = "manager",
-) => estate.as(who, "setUserMetadata", { userId, metadata: entries(values) })
+  user: TenantUser = "manager",
+) => estate.as(user, "setUserMetadata", { userId, metadata: entries(values) })
 
 const listUserMetadata = async (
   request: object = {},
-  who: TenantUser = "manager",
+  user: TenantUser = "manager",
   userId = "nobody",
 ) => {
-  const { metadata, pagination } = await estate.as(who, "listUserMetadata", {
+  const { metadata, pagination } = await estate.as(user, "listUserMetadata", {
     userId,
     pagination: { asc: true },
     ...request,
@@ -162,7 +162,8 @@ describe("permissions", () => {
   beforeEach(() => setUserMetadata({ plan: "gold" }))
 
   test.each(writes)("%s: callers who can write the user, not the user", async (name, request) => {
-    const by = (who: TenantUser, userId = "nobody") => estate.as(who, name, { userId, ...request })
+    const by = (user: TenantUser, userId = "nobody") =>
+      estate.as(user, name, { userId, ...request })
     expect(() => by("stranger")).toThrow("user not found")
     expect(() => by("stranger", "absent")).toThrow("user not found")
     expect(() => by("nobody")).toThrow("permission denied: user.write is required")
@@ -231,9 +232,9 @@ describe("a user", () => {
     await setUserMetadata({ plan: "gold", place: "Bern" })
     await setUserMetadata({ plan: "silver" }, "manager", "owner")
     await setUserMetadata({ plan: "gold" }, "stranger", "owner")
-    const found = async (query: object, who: TenantUser = "owner") => {
+    const found = async (query: object, user: TenantUser = "owner") => {
       const queries = [{ query }]
-      const { result } = await estate.as(who, "listUsers", { query: { asc: true }, queries })
+      const { result } = await estate.as(user, "listUsers", { query: { asc: true }, queries })
       return result.map(({ userId }: { userId: string }) => userId).toSorted()
     }
     const key = (name: string, method: number) => ({

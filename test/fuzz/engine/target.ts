@@ -88,9 +88,9 @@ async function outcomeOf<Context, Result>(
   return { kind: "accepted", signature: () => shapeOf(result) }
 }
 
-function faultOf(what: string, error: unknown): Outcome {
+function faultOf(label: string, error: unknown): Outcome {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  const reason = `${what}: ${text.slice(0, 2000)}`
+  const reason = `${label}: ${text.slice(0, 2000)}`
   return { kind: "fault", reason, signature: () => errorSignature(error) }
 }
 

@@ -146,21 +146,21 @@ export const webauthnRegistration = fuzzTarget({
   tokens,
   isRejection: isSyntaxError,
   parse: (input) => verifyRegistration(jsonIn(input), { challenge, party, isUserVerified: true }),
-  check: (made, input) => {
-    if (!made) return
+  check: (created, input) => {
+    if (!created) return
     const { response } = Object(jsonIn(input))
     const client = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString())
     requireEqual(client.type, "webauthn.create", "the client data is of a registration")
     requireEqual(client.challenge, challenge, "the challenge is ours")
     requireEqual(client.origin, party.origins[0], "the page is ours")
-    const id = Buffer.from(made.credentialId, "base64url")
+    const id = Buffer.from(created.credentialId, "base64url")
     requireProperty(id.length > 0 && id.length <= 1023, "WebAuthn §4: an id has at most 1023 bytes")
     requireProperty(
-      made.publicKey !== "" && Number.isInteger(made.signCount),
+      created.publicKey !== "" && Number.isInteger(created.signCount),
       "there is a key and a count",
     )
-    requireProperty(made.transports.length <= 8, "there are few transports")
-    requireProperty(/^[\da-f-]{36}$/.test(made.aaguid), "the model of the key is a UUID")
+    requireProperty(created.transports.length <= 8, "there are few transports")
+    requireProperty(/^[\da-f-]{36}$/.test(created.aaguid), "the model of the key is a UUID")
   },
 })
 

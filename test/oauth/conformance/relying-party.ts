@@ -140,9 +140,13 @@ const configOf = ({ responseType }: Variant): Partial<OidcConfig> =>
     : { grantTypes: ["implicit"], responseTypes: ["id_token", "id_token_token"] }
 
 function defaultChecks(provider: Provider, variant: Variant) {
-  const redeem = async (as: NewClient, fields: Fields, asked: URLSearchParams): Promise<Tokens> => {
-    const nonce = asked.get("nonce")
-    const codeVerifier = asked.has("code_challenge") ? verifier : undefined
+  const redeem = async (
+    as: NewClient,
+    fields: Fields,
+    params: URLSearchParams,
+  ): Promise<Tokens> => {
+    const nonce = params.get("nonce")
+    const codeVerifier = params.has("code_challenge") ? verifier : undefined
     const answer =
       variant.responseType === "code" ? await exchanged(as, fields, codeVerifier) : fields
     const rawIdToken = String(answer.id_token)

@@ -55,11 +55,11 @@ export type InterruptedCommand = "serve" | "setup"
  * Kills a first start or a setup after a delay, then runs both again. Returns the errors, and
  * whether the killed setup had completed.
  */
-export async function interruptStart(folder: string, what: InterruptedCommand, afterMs: number) {
+export async function interruptStart(folder: string, command: InterruptedCommand, afterMs: number) {
   mkdirSync(folder)
   const data = join(folder, "data")
   const setup = setupArgs(folder, data)
-  const killed = launch(what === "serve" ? serveArgs(data) : setup)
+  const killed = launch(command === "serve" ? serveArgs(data) : setup)
   await pause(afterMs, "the kill must come at any moment, which is what is tested")
   await killed.kill()
 

@@ -193,11 +193,11 @@ async function changeEntry(
   caller: Caller,
   kind: Kind,
   id: string,
-  thing: ModelEntry,
+  entry: ModelEntry,
 ): Promise<StepResult> {
   const { ask } = caller
   const name = `${caller.label}-renamed-${caller.count++}`
-  const { parentId: within } = thing
+  const { parentId: within } = entry
   if (kind === "org") await ask(`${orgService}/UpdateOrganization`, { organizationId: id, name })
   if (kind === "user") await ask(`${userService}/UpdateUser`, { userId: id, username: name })
   if (kind === "project") await ask(`${projectService}/UpdateProject`, { projectId: id, name })
@@ -216,7 +216,7 @@ async function changeEntry(
       displayName: name,
     })
   }
-  thing.name = name
+  entry.name = name
   return { what: `renaming ${kind} ${id} to ${name}`, kind, within }
 }
 
@@ -225,17 +225,17 @@ async function toggleEntry(
   { ask }: Caller,
   kind: Exclude<Kind, "role">,
   id: string,
-  thing: ModelEntry,
+  entry: ModelEntry,
 ): Promise<StepResult> {
-  const { parentId: within } = thing
+  const { parentId: within } = entry
   const call = {
-    org: `${orgService}/${thing.active ? "Deactivate" : "Activate"}Organization`,
-    user: `${userService}/${thing.active ? "Deactivate" : "Reactivate"}User`,
-    project: `${projectService}/${thing.active ? "Deactivate" : "Activate"}Project`,
-    app: `${applicationService}/${thing.active ? "Deactivate" : "Reactivate"}Application`,
+    org: `${orgService}/${entry.active ? "Deactivate" : "Activate"}Organization`,
+    user: `${userService}/${entry.active ? "Deactivate" : "Reactivate"}User`,
+    project: `${projectService}/${entry.active ? "Deactivate" : "Activate"}Project`,
+    app: `${applicationService}/${entry.active ? "Deactivate" : "Reactivate"}Application`,
   }[kind]
   await ask(call, idsOf(kind, id, within))
-  thing.active = !thing.active
+  entry.active = !entry.active
   return { what: `${call} ${id}`, kind, within }
 }
 
@@ -259,11 +259,11 @@ async function removeEntry(
   caller: Caller,
   kind: Kind,
   id: string,
-  thing: ModelEntry,
+  entry: ModelEntry,
 ): Promise<StepResult> {
-  await caller.ask(removals[kind], idsOf(kind, id, thing.parentId))
+  await caller.ask(removals[kind], idsOf(kind, id, entry.parentId))
   forgetChildren(caller.model, kind, id)
-  return { what: `removing ${kind} ${id}`, kind, within: thing.parentId }
+  return { what: `removing ${kind} ${id}`, kind, within: entry.parentId }
 }
 
 /** Its children are removed with it. */

@@ -54,14 +54,14 @@ export async function startClients(
   return { history: seen, stop }
 }
 
-function createWriter(place: LoadContext, writer: number): (count: number) => Promise<void> {
+function createWriter(context: LoadContext, writer: number): (count: number) => Promise<void> {
   let token: string | undefined
   return async (count) => {
     const name = `${writer}-${count}`
-    if (count % 6 === 1) await takeName(place, name, count)
-    else if (count % 6 === 3) await redeemTwice(place, name)
-    else if (count % 6 === 5) token = await refreshTwice(place, token)
-    else await writeRegister(place, name, writer + count)
+    if (count % 6 === 1) await takeName(context, name, count)
+    else if (count % 6 === 3) await redeemTwice(context, name)
+    else if (count % 6 === 5) token = await refreshTwice(context, token)
+    else await writeRegister(context, name, writer + count)
   }
 }
 
@@ -77,9 +77,9 @@ const ignoreErrors = <T>(work: Promise<T>): Promise<T | undefined> => work.catch
 async function writeRegister(
   { cluster, registers, seen }: LoadContext,
   value: string,
-  turn: number,
+  round: number,
 ) {
-  const register = registers[turn % registers.length] ?? ""
+  const register = registers[round % registers.length] ?? ""
   const begun = performance.now()
   const reply = await ignoreErrors(
     call(cluster.client, "project.UpdateProject", { projectId: register, name: value }),
@@ -89,8 +89,8 @@ async function writeRegister(
   seen.deeds.push({ register, kind: "write", value, started: begun, ended })
 }
 
-async function readRegister({ cluster, registers, seen }: LoadContext, turn: number) {
-  const register = registers[turn % registers.length] ?? ""
+async function readRegister({ cluster, registers, seen }: LoadContext, round: number) {
+  const register = registers[round % registers.length] ?? ""
   const begun = performance.now()
   const reply = await ignoreErrors(
     call(cluster.client, "project.GetProject", { projectId: register }),
@@ -138,7 +138,7 @@ type Redeemed = Awaited<ReturnType<Families["redeem"]>>
 async function redeemTwice({ families, seen }: LoadContext, id: string) {
   const code = await ignoreErrors(families.code())
   if (code === undefined) return
-  const redeem = async (who: string) => {
+  const redeem = async (userName: string) => {
     const begun = performance.now()
     const reply = await ignoreErrors(families.redeem(code))
     const outcome = isGrantEnded(reply)
@@ -146,7 +146,7 @@ async function redeemTwice({ families, seen }: LoadContext, id: string) {
       : outcomeOf(reply && { ...reply, position: 0, requestId: "" })
     seen.tries.push({
       resource: `code ${id}`,
-      client: who,
+      client: userName,
       started: begun,
       outcome,
       ended: performance.now(),
@@ -158,9 +158,9 @@ async function redeemTwice({ families, seen }: LoadContext, id: string) {
 /** Uses one token twice; returns the next one, or the same one if there was no response. */
 async function refreshTwice(
   { cluster, families }: LoadContext,
-  given: string | undefined,
+  text: string | undefined,
 ): Promise<string | undefined> {
-  const token = given ?? (await ignoreErrors(families.next()))
+  const token = text ?? (await ignoreErrors(families.next()))
   if (token === undefined) return undefined
   const deed = { kind: "refresh", clientId: families.clientId, token } as const
   const replies = await Promise.all([

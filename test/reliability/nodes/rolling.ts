@@ -176,20 +176,20 @@ function startClients(client: Client, pauseMsMax: number) {
   const cut = new Map<string, number>()
   const projects: string[] = []
   let [answered, refused, count, isOver] = [0, 0, 0, false]
-  const note = (what: string) => void cut.set(what, (cut.get(what) ?? 0) + 1)
-  const tell = async (what: string, ask: () => Promise<Reply>): Promise<boolean> => {
+  const note = (label: string) => void cut.set(label, (cut.get(label) ?? 0) + 1)
+  const tell = async (label: string, ask: () => Promise<Reply>): Promise<boolean> => {
     try {
       const { status, body } = await ask()
       const isUnseen = status === 503 && JSON.stringify(body).includes("store.log_unseen")
       if (isUnseen) {
         refused++
-        return await tell(what, ask)
+        return await tell(label, ask)
       }
-      if (status !== 200) note(`${what}: ${status} ${JSON.stringify(body)}`)
+      if (status !== 200) note(`${label}: ${status} ${JSON.stringify(body)}`)
       else answered++
       return status === 200
     } catch (cause) {
-      note(`${what}: ${cause}`)
+      note(`${label}: ${cause}`)
       return false
     }
   }

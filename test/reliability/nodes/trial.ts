@@ -97,14 +97,14 @@ const listUsers = async (cluster: Cluster) =>
   ).map(({ id, position }) => ({ name: id, mark: String(position) }))
 
 /** Waits for the owed emails; a repetition has the same Message-ID. */
-async function listMails({ mails }: Cluster, owed: readonly string[]) {
+async function listMails({ mails }: Cluster, pending: readonly string[]) {
   const arrived = () =>
     mails.received.flatMap(({ mail, recipients }) =>
       recipients.map((to) => ({ name: to.split("@")[0] ?? "", mark: mail.messageId ?? "" })),
     )
   const areThere = () => {
     const names = new Set(arrived().map(({ name }) => name))
-    return owed.every((name) => names.has(name))
+    return pending.every((name) => names.has(name))
   }
   // An email that is still missing becomes a complaint.
   await until(areThere, { limitMs: 60_000 }).catch(() => undefined)

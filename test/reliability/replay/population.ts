@@ -54,7 +54,7 @@ const findDefaultOrg = (store: Store): string =>
 /** One user, their project and its service account; every third of each is removed. */
 async function addUser(cx: Cx, orgId: string, count: number): Promise<void> {
   const name = `person-${count}`
-  const hash = (turn: number) => `$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$${turn}${name}`
+  const hash = (round: number) => `$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$${round}${name}`
   await createUser(cx, name, {
     kind: "human",
     orgId,

@@ -11,14 +11,14 @@ const restWebhook = { interruptOnError: true }
 const condition = { event: { event: "quota.removed" } }
 const targetKey = { targetId: "$target", keyId: "$targetKey" }
 
-const lists: readonly Row[] = [call, older].flatMap((named): readonly Row[] => [
+const lists: readonly Row[] = [call, older].flatMap((name): readonly Row[] => [
   {
-    call: named("ListExecutionFunctions"),
+    call: name("ListExecutionFunctions"),
     as: "nobody",
     expect: { functions: ["preuserinfo", "preaccesstoken", "presamlresponse"] },
   },
-  { call: named("ListExecutionMethods"), as: "nobody", expect: {} },
-  { call: named("ListExecutionServices"), as: "nobody", expect: {} },
+  { call: name("ListExecutionMethods"), as: "nobody", expect: {} },
+  { call: name("ListExecutionServices"), as: "nobody", expect: {} },
 ])
 
 export const targetRows: readonly Row[] = [

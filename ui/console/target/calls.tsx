@@ -31,9 +31,9 @@ export function TargetCalls({ targetId = "" }: TargetCallsProps) {
   )
 }
 
-const callColumns = (named: boolean): readonly ListColumn<TargetCall>[] => [
+const callColumns = (isNamed: boolean): readonly ListColumn<TargetCall>[] => [
   { label: t("calls.at"), cell: ({ condition }) => <code>{condition}</code> },
-  ...(named
+  ...(isNamed
     ? [
         {
           label: t("calls.target"),

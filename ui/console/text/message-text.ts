@@ -40,8 +40,8 @@ export function useMessageTexts(
 
 type TextResponse = { readonly customText?: MessageCustomText | undefined }
 
-function toEffectiveTexts(here: TextResponse, above: TextResponse): EffectiveTexts {
-  const [present, without] = [requireCustomText(here), requireCustomText(above)]
+function toEffectiveTexts(response: TextResponse, above: TextResponse): EffectiveTexts {
+  const [present, without] = [requireCustomText(response), requireCustomText(above)]
   const inherited = toMessageTexts((field) => without[field])
   // A text that equals the inherited one doesn't count as own.
   const own = toMessageTexts((field) => (present[field] === inherited[field] ? "" : present[field]))

@@ -57,16 +57,16 @@ export function FactorSetupPage(props: FactorSetupPageProps) {
       {isWebAuthnUnavailable && <p className="quiet">{t("factor_setup.no_keys")}</p>}
       {factors.length === 0 && <p>{t("factor_setup.none")}</p>}
       <FlowForm target={form}>
-        {factors.map((way, index) => (
+        {factors.map((method, index) => (
           <Button
-            key={way}
+            key={method}
             kind={index === 0 ? "primary" : "normal"}
             type="submit"
             name="factor"
-            value={way}
+            value={method}
             wide
           >
-            {t(`factor_setup.way.${way}`)}
+            {t(`factor_setup.way.${method}`)}
           </Button>
         ))}
         {!isForced && (

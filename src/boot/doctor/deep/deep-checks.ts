@@ -85,10 +85,10 @@ async function checkInstances(checker: Checker, options: DeepOptions): Promise<r
   const some = all.slice(0, instancesMax)
   const findings: Finding[] = []
   for (const { id, publicUrl } of some) {
-    const named = (found: readonly Finding[]): readonly Finding[] =>
+    const named = (findings: readonly Finding[]): readonly Finding[] =>
       all.length === 1
-        ? found
-        : found.map((each) => ({ ...each, said: `${publicUrl}: ${each.said}` }))
+        ? findings
+        : findings.map((each) => ({ ...each, said: `${publicUrl}: ${each.said}` }))
     const signIn = () => checkSignInOf(checker, id, options)
     const mail = async () =>
       describeMailResult(await checker.mail(id, options.mailTo), options.mailTo)

@@ -106,11 +106,11 @@ const applyIdentityChange = (original: Identity, change: Partial<Identity>): Ide
   ...change,
 })
 
-const isChangedEmail = (newValue: string | undefined, known: string): boolean =>
-  newValue !== undefined && !isSameEmail(newValue, known)
+const isChangedEmail = (newValue: string | undefined, currentValue: string): boolean =>
+  newValue !== undefined && !isSameEmail(newValue, currentValue)
 
-const isChangedPhone = (newValue: string | undefined, known: string): boolean =>
-  newValue !== undefined && !isSamePhone(newValue, known)
+const isChangedPhone = (newValue: string | undefined, currentValue: string): boolean =>
+  newValue !== undefined && !isSamePhone(newValue, currentValue)
 
 /** The identity from a provider as scripts receive it. */
 export const externalForScript = (externalIdpId: string, original: Identity) => ({

@@ -79,7 +79,7 @@ const scene = {
   httpRequest: { method: "GET", url: "", host: "", remoteAddr: "", headers: {} },
 } as const
 
-const testPlans: Readonly<Record<Shape, (cx: Cx, whom: UserRef) => TestPlan>> = {
+const testPlans: Readonly<Record<Shape, (cx: Cx, user: UserRef) => TestPlan>> = {
   token: (cx, { userId, orgId }) => {
     const baseClaims = { sub: userId }
     const claims: Record<string, unknown> = { ...baseClaims }
@@ -106,11 +106,11 @@ const testPlans: Readonly<Record<Shape, (cx: Cx, whom: UserRef) => TestPlan>> = 
     applyEffect: (effect) =>
       void (effect[0] === "metadata" ? parseMetadata : parseAttribute)(effect),
   }),
-  external: (cx, whom) => {
-    const { userName, profile, email, phone } = requireHuman(cx, whom.userId)
+  external: (cx, user) => {
+    const { userName, profile, email, phone } = requireHuman(cx, user.userId)
     const externalIdentity = {
       ...profile,
-      externalId: whom.userId,
+      externalId: user.userId,
       userName,
       email: email.address,
       emailVerified: email.verified,

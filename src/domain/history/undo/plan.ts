@@ -36,22 +36,22 @@ export type UndoPlan = {
 /** Plans the undo of a change; returns a fault if it can't be undone. */
 export async function planUndo(
   cx: Cx,
-  place: HistoryResource,
+  resource: HistoryResource,
   version: number,
 ): Promise<UndoPlan | Fault> {
   await cx.store.log.settle()
-  const found = await findChange(cx, place, version)
+  const found = await findChange(cx, resource, version)
   if (!found) {
     return new Fault("not_found", "history.change_missing", `change ${version} not found`)
   }
   const { change, isFirst, isSetSince, ...latest } = found
   const { event, owner } = change
   await requireRetained(cx, event)
-  const undo = undoOf(place.history, event.type)
+  const undo = undoOf(resource.history, event.type)
   if (undo === undefined) throw new Error(`no history defines the undo of ${event.type}`)
   if (isNoUndoReason(undo)) return undoError(`history.undo_${undo}`, noUndoReasons[undo])
-  const [after, now] = [allFieldsOf(place, change.after), allFieldsOf(place, change.now)]
-  const former = formerFields(allFieldsOf(place, isFirst ? undefined : change.before), after)
+  const [after, now] = [allFieldsOf(resource, change.after), allFieldsOf(resource, change.now)]
+  const former = formerFields(allFieldsOf(resource, isFirst ? undefined : change.before), after)
   const changed = [...former.keys()].filter((key) => now.get(key) !== after.get(key))
   if (isSetSince || changed.length > 0) {
     if (isRestored(former, now)) return unchangedError()
@@ -61,10 +61,10 @@ export async function planUndo(
   }
   const answer = typeof undo === "function" ? undo(change) : undo
   if (isNoUndoReason(answer)) return undoError(`history.undo_${answer}`, noUndoReasons[answer])
-  const { isLoose, ...call } = undoRequestOf(place.history, change, answer)
+  const { isLoose, ...call } = undoRequestOf(resource.history, change, answer)
   // A change that created the resource has no former values to restore.
   const expected: FormerFields = isFirst || isLoose ? new Map() : former
-  return { place, ...call, owner, ...latest, expected }
+  return { place: resource, ...call, owner, ...latest, expected }
 }
 
 async function findChange(cx: Cx, { kind, id, history }: HistoryResource, version: number) {

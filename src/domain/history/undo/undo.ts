@@ -7,8 +7,8 @@ import type { HistoryResource } from "../resource.ts"
 import { formatFieldNames, planUndo, type UndoPlan, unchangedError, undoError } from "./plan.ts"
 
 /** Tries the undo of a change without storing anything; returns a fault if it is rejected. */
-export async function tryUndo(cx: Cx, place: HistoryResource, version: number) {
-  const plan = await planUndo(cx, place, version)
+export async function tryUndo(cx: Cx, resource: HistoryResource, version: number) {
+  const plan = await planUndo(cx, resource, version)
   if (plan instanceof Fault) return plan
   const events: Omit<RecordedEvent, "position">[] = []
   const store = cx.store.rehearse((step) => events.push(...step))
@@ -19,14 +19,14 @@ export async function tryUndo(cx: Cx, place: HistoryResource, version: number) {
   if (refusal) return refusal
   if (events.length === 0) return unchangedError()
   const after = events
-    .filter(({ stream, id }) => stream === place.kind.stream && id === place.id)
+    .filter(({ stream, id }) => stream === resource.kind.stream && id === resource.id)
     .map((event) => ({ ...event, position: 0, erase: null }))
     .reduce((state, event) => foldEvent(cx.store, state, event), plan.now)
-  const fields = allFieldsOf(place, after.whole)
+  const fields = allFieldsOf(resource, after.whole)
   const missed = [...plan.expected].filter(([key, was]) => fields.get(key) !== was)
   if (missed.length > 0) return partialUndoError(missed.map(([key]) => key))
   const types = [...new Set(events.map(({ type }) => type))]
-  return { plan, differences: visibleDifferences(place, plan.now, after), types }
+  return { plan, differences: visibleDifferences(resource, plan.now, after), types }
 }
 
 /**
@@ -35,16 +35,16 @@ export async function tryUndo(cx: Cx, place: HistoryResource, version: number) {
  */
 export async function undo(
   cx: Cx,
-  place: HistoryResource,
+  resource: HistoryResource,
   { version, last }: { readonly version: number; readonly last: number | undefined },
 ): Promise<{ readonly operation: string; readonly version: number }> {
-  const tried = await tryUndo(cx, place, version)
+  const tried = await tryUndo(cx, resource, version)
   if (tried instanceof Fault) throw tried
   const { plan } = tried
   if (last !== undefined && last !== plan.last) throw conflictError()
   const store = cx.store.checking((tx) => requireUnchanged(cx, tx, plan))
   await callOperation(cx, plan, { call: { store } })
-  const now = cx.store.receipt(cx, place.kind, place.id)
+  const now = cx.store.receipt(cx, resource.kind, resource.id)
   return { operation: plan.operation, version: now?.version ?? plan.last }
 }
 

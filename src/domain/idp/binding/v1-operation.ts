@@ -59,8 +59,8 @@ type SearchRequest = {
 /** Searches the providers that an owner can see and returns one page. */
 export function searchIdps(cx: Cx, owner: IdpOwner, { query, queries }: SearchRequest) {
   const filters = queries.map((each) => each.query)
-  const all = listVisible(cx, owner).filter((found) =>
-    filters.every((filter) => matches(found, filter)),
+  const all = listVisible(cx, owner).filter((provider) =>
+    filters.every((filter) => matches(provider, filter)),
   )
   const found = paginate(cx, all, {
     page: parsePage(query),

@@ -29,10 +29,10 @@ export type SamlKeys = XmlSigner & {
    */
   readonly certificates: readonly string[]
   /**
-   * A persistent NameID that reveals nothing else: the same for the same `about`, whichever key
+   * A persistent NameID that reveals nothing else: the same for the same `context`, whichever key
    * signs.
    */
-  readonly persistentNameId: (about: string) => string
+  readonly persistentNameId: (context: string) => string
 }
 
 /** The SAML keys of an instance. The first call creates them. */
@@ -88,14 +88,14 @@ async function cachedKeys(cx: Cx): Promise<SamlKeys> {
     hash: "sha256",
     sign: async (bytes) =>
       new Uint8Array(await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, bytes)),
-    persistentNameId: (about) => createHmac("sha256", names).update(about).digest("base64url"),
+    persistentNameId: (context) => createHmac("sha256", names).update(context).digest("base64url"),
   }
   unsealed.set(row.id, keys)
   return keys
 }
 
-function unseal(cx: Cx, sealed: string, about: string): string {
-  const plain = cx.secrets.open("seal", sealed, about)
+function unseal(cx: Cx, sealed: string, context: string): string {
+  const plain = cx.secrets.open("seal", sealed, context)
   if (plain === undefined) throw new Error("the private key of a SAML key pair can't be unsealed")
   return plain
 }

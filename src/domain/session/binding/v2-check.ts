@@ -139,8 +139,8 @@ function userReferenceOf({
   return searchCase === "userId" ? { userId: text } : { loginName: text }
 }
 
-const userAgentOf = (given: UserAgentMessage | undefined): UserAgent => {
-  const { fingerprintId, ip, description, header = {} } = given ?? {}
+const userAgentOf = (message: UserAgentMessage | undefined): UserAgent => {
+  const { fingerprintId, ip, description, header = {} } = message ?? {}
   const values = Object.entries(header).map(([name, each]) => [name, each.values] as const)
   return parseUserAgent({
     ...(fingerprintId !== undefined && { fingerprintId }),

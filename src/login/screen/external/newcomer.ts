@@ -134,7 +134,7 @@ const recentSeconds = 2 * freshSignInSeconds - 1
  */
 export function recentlySignedIn(
   { cx, browserContext }: LoginContext,
-  found: OwnedIdp,
+  idp: OwnedIdp,
 ): readonly PresentSession[] {
   const now = cx.clock.now()
   return browserContext.present.filter((session) => {
@@ -144,7 +144,7 @@ export function recentlySignedIn(
     const need = { ...requirementFor(cx, session), ...lifetimes }
     const required = { need, maxAgeSeconds: recentSeconds, since: now }
     if (findMissing(session, required, now)) return false
-    return isProviderActiveFor(cx, found.idp.id, userId)
+    return isProviderActiveFor(cx, idp.idp.id, userId)
   })
 }
 

@@ -144,12 +144,12 @@ export const signInAndLink = (loginContext: LoginContext, newcomer: Newcomer, us
   })
 
 /** Signs in a newly created user. */
-export async function signInNew(loginContext: LoginContext, newcomer: Newcomer, said: EnteredData) {
+export async function signInNew(loginContext: LoginContext, newcomer: Newcomer, data: EnteredData) {
   const { cx, waiting } = loginContext
   const userId = cx.ids.next()
   const orgId = newUserOrgOf(cx, newcomer.found, waiting)
   const current = await applyOrgScripts(loginContext, newcomer, { orgId })
-  const planned = newUserOf(loginContext, userId, { ...current, said })
+  const planned = newUserOf(loginContext, userId, { ...current, said: data })
   const scriptInput = { flowType: 1, orgId, scene: scriptContextOf(loginContext) } as const
   const person = await runBeforeCreation(cx, userId, { ...scriptInput, person: planned })
   const granted = await runAfterCreation(cx, newUserForScript(userId, person), scriptInput)

@@ -129,10 +129,12 @@ async function factorPage(
   const status = seconds > 0 ? 429 : state.kind === "wrong" ? 422 : 200
   const key = isKey(factor) ? await requestKey(loginContext, userId) : undefined
   const form = formTargetOf(loginContext, loginPaths.factor)
-  const ways = [...new Set(factors.map(factorWayOf))].filter((way) => way !== factorWayOf(factor))
-  const others = ways.map((way) => ({
-    kind: way,
-    href: withFactor(loginContext, factors.find((each) => factorWayOf(each) === way) ?? factor),
+  const ways = [...new Set(factors.map(factorWayOf))].filter(
+    (method) => method !== factorWayOf(factor),
+  )
+  const others = ways.map((method) => ({
+    kind: method,
+    href: withFactor(loginContext, factors.find((each) => factorWayOf(each) === method) ?? factor),
   }))
   const account = accountOf(cx, userId)
   const changeHref = hrefOf(loginContext, loginPaths.loginName)

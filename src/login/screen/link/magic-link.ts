@@ -121,18 +121,19 @@ async function sendLink(loginContext: LoginContext, loginName: string): Promise<
 async function signInByCode(
   loginContext: LoginContext,
   state: MagicLinkState,
-  given: string,
+  text: string,
 ): Promise<Response> {
   const { link } = state
   const again = (problem: Problem) => magicLinkState.next(loginContext, { ...state, problem })
-  if (given === "") return again({ key: "link.error.missing" })
+  if (text === "") return again({ key: "link.error.missing" })
   const { cx, browserContext } = loginContext
   const device = findDeviceId(cx, browserContext, link.account)
   try {
     cx.allowance?.spend("guess")
     const entered = await completeSignIn<InvalidCode>(loginContext, {
       userId: link.account,
-      first: (tx) => (attemptMagicLink(tx, link, { device, given }) ? undefined : invalidCode),
+      first: (tx) =>
+        attemptMagicLink(tx, link, { device, given: text }) ? undefined : invalidCode,
       proof: () => ({ kind: "magic_link" }),
       method: "passwordless",
     })

@@ -29,7 +29,7 @@ const requiredRegistration = {
 export function parseResponseType(parameters: Parameters, oidc: Oidc): ResponseType {
   const received = requireParameter(parameters, "response_type")
   const normalized = sortWords(received)
-  const type = responseTypes.find((known) => known === normalized)
+  const type = responseTypes.find((supported) => supported === normalized)
   if (type === undefined) {
     const message = `response_type must be one of: ${responseTypes.join(", ")}`
     const finding = valueFinding("response_type", received, responseTypes)
@@ -40,7 +40,7 @@ export function parseResponseType(parameters: Parameters, oidc: Oidc): ResponseT
   const subject = "response_type"
   const lacksType = !oidc.responseTypes.includes(requiredRegistration[type].type)
   const cause = lacksType ? "response_type.unregistered" : "grant_type.unregistered"
-  const expected = responseTypes.filter((known) => isAllowed(oidc, known))
+  const expected = responseTypes.filter((supported) => isAllowed(oidc, supported))
   throw new OAuthError(
     "unauthorized_client",
     `this client is not allowed to use response_type ${type}`,
@@ -57,7 +57,7 @@ const isAllowed = (oidc: Oidc, type: ResponseType): boolean =>
 function validateMode(parameters: Parameters, type: ResponseType): void {
   const mode = parameters.get("response_mode")
   if (mode === undefined) return
-  if (!responseModes.some((known) => known === mode)) {
+  if (!responseModes.some((supported) => supported === mode)) {
     throw new OAuthError(
       "invalid_request",
       `response_mode must be one of: ${responseModes.join(", ")}`,

@@ -93,7 +93,7 @@ const transferContext: TransferContext = {
   random: systemRandom,
   started,
   withClosedFolder: async (start, work) =>
-    (await import("./server/index.ts")).withTransferHere(start, work),
+    (await import("./server/index.ts")).withLocalTransfer(start, work),
 }
 
 const commands: CommandTable = {
@@ -282,9 +282,9 @@ async function recover(flags: Flags): Promise<CommandResult> {
     confirm: flags["--yes"] ? undefined : confirmRemoval(systemTerminal()),
     here: {
       preview: async (claim, request) =>
-        (await server()).previewRecoveryHere({ ...claim, config, started }, request),
+        (await server()).previewLocalRecovery({ ...claim, config, started }, request),
       recover: async (claim, request) =>
-        (await server()).recoverHere({ ...claim, config, started }, request),
+        (await server()).recoverLocally({ ...claim, config, started }, request),
     },
   })
   return { text: formatRecoveryResult(recovered), data: recovered }

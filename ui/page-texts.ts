@@ -45,7 +45,7 @@ export async function writePageTexts(): Promise<void> {
         `${language}: () => import("./console-texts/${pageName(page)}.${language}.json")`,
     )
   const rows = pages.map((page) => `  "${pageName(page)}": { ${loads(page).join(", ")} },`)
-  const source = `// Written by ui/page-texts.ts; never edited.\n\n/** Loads what a page says. */
+  const source = `// Written by ui/page-texts.ts; never edited.\n\n/** Loads the texts of a page. */
 export const pageTexts = {\n${rows.join("\n")}\n} as const\n`
   await writeChanged(join(generatedDir, "console-texts.ts"), source)
 }

@@ -42,8 +42,8 @@ const results: { readonly kind: Kind; readonly side: number; readonly figures: F
 try {
   for (const [at, program] of values.binary.entries()) targets.push(await openBinary(program, at))
   for (let turn = 0; turn < Number(values.turns); turn++) {
-    await runTurn("client_credentials", turn)
-    await runTurn("code", turn)
+    await runRound("client_credentials", turn)
+    await runRound("code", turn)
   }
   for (const kind of ["client_credentials", "code"] as const) printRatios(kind)
 } finally {
@@ -51,7 +51,7 @@ try {
   folder.remove()
 }
 
-async function runTurn(kind: Kind, round: number): Promise<void> {
+async function runRound(kind: Kind, round: number): Promise<void> {
   const order = [...targets.entries()]
   if (round % 2 === 1) order.reverse()
   for (const [side, { name, measured }] of order) {

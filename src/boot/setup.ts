@@ -55,7 +55,7 @@ export async function runSetup(options: SetupOptions): Promise<void> {
   const folder = folderAt(config.data)
   try {
     if (await isRunning(folder)) await sendCommand(folder, "setup", request)
-    else await runSetupHere(options, request)
+    else await runLocalSetup(options, request)
   } catch (error) {
     throw file ? setupError(error, file) : error
   }
@@ -80,7 +80,7 @@ function setupError(error: unknown, file: KeyFile): unknown {
   )
 }
 
-async function runSetupHere(
+async function runLocalSetup(
   { config, random, here }: SetupOptions,
   request: SetupRequest,
 ): Promise<void> {

@@ -31,7 +31,7 @@ export function createOutbound(parts: WebParts): Outbound {
     try {
       return await Promise.race([
         send(parts, request, { mayReach: isReachable, signal }),
-        aborted(signal),
+        waitForAbort(signal),
       ])
     } finally {
       stop()
@@ -47,7 +47,7 @@ export function createReachCheck({ resolve, clock, allow, ownPorts = [] }: Omit<
     const url = webUrl(text)
     const host = hostOf(url)
     const { signal, stop } = createDeadline(clock, {})
-    const found = isIP(host) === 0 ? Promise.race([resolve(host), aborted(signal)]) : [host]
+    const found = isIP(host) === 0 ? Promise.race([resolve(host), waitForAbort(signal)]) : [host]
     // The name does not exist, or no name server responds.
     const addresses = await Promise.resolve(found).catch(() => [])
     stop()
@@ -185,7 +185,7 @@ function createDeadline(
   return { signal: controller.signal, stop: timer.stop }
 }
 
-const aborted = (signal: AbortSignal) =>
+const waitForAbort = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true })
   })

@@ -62,17 +62,17 @@ export function assessRedirectUri(
   const { protocol, hostname } = new URL(uri)
   const isNative = appType === "native"
   if (protocol === "https:") return accepted
-  if (protocol !== "http:") return isNative ? accepted : discouraged("custom_scheme")
-  if (isLoopback(hostname)) return isNative || devMode ? accepted : discouraged("http_loopback")
+  if (protocol !== "http:") return isNative ? accepted : createWarning("custom_scheme")
+  if (isLoopback(hostname)) return isNative || devMode ? accepted : createWarning("http_loopback")
   const isPrivate = isPrivateHost(hostname)
   if (isInterceptable(application, uri, issuer)) {
     return { verdict: "refused", reason: isPrivate ? "http_private" : "http" }
   }
-  return discouraged(isPrivate ? "http_private_allowed" : "http")
+  return createWarning(isPrivate ? "http_private_allowed" : "http")
 }
 
 const accepted: RedirectUriAssessment = { verdict: "fine" }
-const discouraged = (concern: RedirectUriConcern): RedirectUriAssessment => ({
+const createWarning = (concern: RedirectUriConcern): RedirectUriAssessment => ({
   verdict: "advised",
   reason: concern,
 })

@@ -39,8 +39,8 @@ import { createWorkers, type Workers } from "./worker/workers.ts"
 export { type DrillResult, drill } from "./operator/drill.ts"
 export { prepareMaster, takeMaster } from "./operator/master-key.ts"
 export { moveLogFromPostgres, moveLogToPostgres } from "./operator/move.ts"
-export { selfCheckHere } from "./operator/self-check.ts"
-export { withTransferHere } from "./operator/transfer.ts"
+export { runLocalSelfCheck } from "./operator/self-check.ts"
+export { withLocalTransfer } from "./operator/transfer.ts"
 export { planUpgrade } from "./operator/upgrade.ts"
 
 /** Opens the data directory, serves both listeners, and returns the URLs. */
@@ -262,8 +262,8 @@ export async function setup(start: StartInput, request: SetupRequest): Promise<v
   }
 }
 
-/** The factors that `recoverHere` would remove. */
-export async function previewRecoveryHere(
+/** The factors that `recoverLocally` would remove. */
+export async function previewLocalRecovery(
   start: StartInput,
   request: RecoveryRequest,
 ): Promise<RecoveryPreview> {
@@ -276,7 +276,7 @@ export async function previewRecoveryHere(
 }
 
 /** Recovers an owner without serving; see `recover`. */
-export async function recoverHere(
+export async function recoverLocally(
   start: StartInput,
   request: RecoveryRequest,
 ): Promise<RecoveryResult> {

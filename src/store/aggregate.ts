@@ -187,7 +187,7 @@ export function aggregate<E extends AnyEvent, State>(
 ): Aggregate<E, State> {
   const { retention = "forever" } = spec
   if ((retention === "transient") !== (spec.expires !== undefined)) {
-    throw new Error(`streams of ${spec.stream}: what is transient, and only that, says expires`)
+    throw new Error(`streams of ${spec.stream}: transient aggregates, and only these, need expires`)
   }
   const self: Aggregate<E, State> = {
     ...spec,

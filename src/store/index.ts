@@ -69,7 +69,7 @@ export {
   type RowOf,
   table,
   text,
-  words,
+  wordList,
 } from "./table.ts"
 export { foldStreams } from "./upgrade/fold-streams.ts"
 export type { PostgresUpgrade } from "./upgrade/postgres.ts"
@@ -88,7 +88,7 @@ export { type View, type ViewWriter, view } from "./view/view.ts"
 export { type Channel, createChannel, type Handlers, type Message } from "./worker/channel.ts"
 export type { PausedReaders, ReaderProcesses } from "./worker/readers.ts"
 export { openReadingStore } from "./worker/reading-store.ts"
-export type { AttemptTurn, QueuedAttempt, Writer } from "./worker/writer.ts"
+export type { AttemptPermission, QueuedAttempt, Writer } from "./worker/writer.ts"
 export { createWriter, createWriterHandlers } from "./worker/writer-channel.ts"
 
 /** The PostgreSQL modules, loaded only if the log is in PostgreSQL. */

@@ -33,7 +33,7 @@ export const codec = <T>(encode: (value: T) => string, decode: (text: string) =>
 export const json = <T>(): Column<T> => codec<T>(JSON.stringify, JSON.parse)
 
 /** Words without spaces, stored as a space-separated text. */
-export const words = (): Column<readonly string[]> =>
+export const wordList = (): Column<readonly string[]> =>
   codec(
     (list) => list.join(" "),
     (stored) => stored.split(" ").filter(Boolean),

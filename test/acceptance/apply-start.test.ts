@@ -65,7 +65,7 @@ async function eventually<T>(look: () => Promise<T>, isRight: (seen: T) => boole
   return seen
 }
 
-const applied = () => eventually(doctor, (result) => result?.state === "ok")
+const waitUntilApplied = () => eventually(doctor, (result) => result?.state === "ok")
 
 async function events(...flags: readonly string[]) {
   const { output } = await run(["events", "search", "--data", data, "--json", ...flags])
@@ -120,7 +120,7 @@ test("a second start changes nothing, and a third one applies a changed file", a
   expect(second.output()).not.toContain("applied ")
   await second.stop()
   const third = await serve((setup + providersYaml).replace("login.example.com", "sso.example.com"))
-  await applied()
+  await waitUntilApplied()
   expect(third.output()).toMatch(/applied .*: change provider Head office: issuer/)
 })
 

@@ -101,7 +101,7 @@ const editedCopy = (name: string, edit: (lines: string[]) => string[]) => {
   return file
 }
 /** The file with the hash of the previous line recomputed in each line. */
-const rechained = (lines: readonly string[]) => {
+const rechain = (lines: readonly string[]) => {
   const right: string[] = []
   for (const line of lines) {
     const { previous, ...event } = JSON.parse(line)
@@ -123,10 +123,10 @@ test.each<[what: string, edit: (lines: string[]) => string[], words: RegExp]>([
   ["two events turned round", (all) => all.toSpliced(5, 2, ...all.slice(5, 7).reverse()), /line 6/],
   [
     "a changed chain",
-    (all) => rechained(all.with(5, withOtherEditor(all[5]))),
+    (all) => rechain(all.with(5, withOtherEditor(all[5]))),
     /the seal in line 202 does not match the lines before it/,
   ],
-  ["a missing seal", (all) => rechained(all.slice(0, -1)), /the last \d+ lines have no seal/],
+  ["a missing seal", (all) => rechain(all.slice(0, -1)), /the last \d+ lines have no seal/],
   ["a line of another resource", (all) => all.toSpliced(3, 0, "x"), /neither an event nor a seal/],
 ])("%s is detected", async (description, edit, words) => {
   expect(await hasErrors(editedCopy(description.replaceAll(" ", "-"), edit))).toMatch(words)
@@ -140,7 +140,7 @@ test("a seal by another key is detected, even if the file names that key", async
   const forged = editedCopy("forged", (all) => {
     const [first = "", second = ""] = all
     const head = { ...JSON.parse(first), key: other.export({ format: "jwk" }) }
-    const lines = rechained([JSON.stringify(head), second])
+    const lines = rechain([JSON.stringify(head), second])
     const { position } = JSON.parse(second)
     const hash = hashOfLine(lines[1] ?? "")
     const seal = { instance: "i1", position, events: 1, hash, iat: 1 }
@@ -196,7 +196,7 @@ test("a line ends with LF only, whatever separates lines elsewhere", async () =>
   const parting = (line = "") => line.replace(/"editor":"[^"]*"/, '"editor":"a\u2028b\u2029c"')
   const file = editedCopy("parting", (all) => {
     const head = { ...JSON.parse(all[0] ?? ""), key: other.export({ format: "jwk" }) }
-    const lines = rechained([JSON.stringify(head), parting(all[1])])
+    const lines = rechain([JSON.stringify(head), parting(all[1])])
     const { position } = JSON.parse(lines[1] ?? "")
     const seal = { instance: "i1", position, events: 1, hash: hashOfLine(lines[1] ?? ""), iat: 1 }
     return [...lines, createSealLine({ id: "k", key: privateKey }, seal)]

@@ -29,7 +29,7 @@ const commands: CommandTable = {
   },
 }
 
-const completedWords = (...typed: string[]) =>
+const listCompletions = (...typed: string[]) =>
   completionsFor(commands, typed).map((each) => each.split("\t")[0])
 
 test.each<[typed: string[], offered: string[]]>([
@@ -60,7 +60,7 @@ test.each<[typed: string[], offered: string[]]>([
   [["completion", "b"], ["bash"]],
   [["unknown", ""], []],
 ])("completes %j with %j", (typed, offered) => {
-  expect(completedWords(...typed)).toEqual(offered)
+  expect(listCompletions(...typed)).toEqual(offered)
 })
 
 test("a candidate has its help, except for a word that starts several commands", () => {

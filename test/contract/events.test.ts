@@ -21,11 +21,11 @@ const stored = aggregates.flatMap(({ stream, evolve }) =>
   Object.keys(evolve).map((type) => ({ stream, type })),
 )
 
-const presented = ({ stream, type }: { readonly stream: string; readonly type: string }) =>
+const presentEvent = ({ stream, type }: { readonly stream: string; readonly type: string }) =>
   `${aggregateOf(stream, type)} ${presentedType({ type, data: {} })}`
 
 test("each stored type is presented with the contract's names, or is an own event", () => {
-  const others = stored.filter(({ type }) => !ownTypes.has(type)).map(presented)
+  const others = stored.filter(({ type }) => !ownTypes.has(type)).map(presentEvent)
   expect(others.filter((name) => !contract.has(name))).toEqual([])
 })
 
@@ -34,7 +34,7 @@ test("each own event is stored, has a reason, and is not in the contract", () =>
   const kinds = new Map(stored.map((kind) => [kind.type, kind]))
   const wrong = [...ownTypes].filter((type) => {
     const kind = kinds.get(type ?? "")
-    return kind === undefined || contract.has(presented(kind))
+    return kind === undefined || contract.has(presentEvent(kind))
   })
   expect(wrong).toEqual([])
 })

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 /** A request field, its path, and the other fields of its message. */
-type FieldPlace = {
+type FieldLocation = {
   readonly field: DescField
   readonly path: readonly (string | number)[]
   readonly beside: JsonObject
@@ -54,13 +54,13 @@ function messagesIn(
   return [{ message, value, path }, ...inside]
 }
 
-const placesIn = (message: DescMessage, body: JsonObject): FieldPlace[] =>
+const placesIn = (message: DescMessage, body: JsonObject): FieldLocation[] =>
   messagesIn(message, body).flatMap(({ message: { fields }, value, path }) =>
     fields.map((field) => ({ field, path: [...path, field.jsonName], beside: value })),
   )
 
 /** The body with another value at one path, or without it. */
-function withValue(body: JsonObject, path: FieldPlace["path"], value?: JsonValue): JsonObject {
+function withValue(body: JsonObject, path: FieldLocation["path"], value?: JsonValue): JsonObject {
   const copy: any = structuredClone(body)
   const holder = path.slice(0, -1).reduce((at, part) => at[part], copy)
   if (value === undefined) delete holder[path.at(-1) ?? ""]
@@ -68,7 +68,7 @@ function withValue(body: JsonObject, path: FieldPlace["path"], value?: JsonValue
   return copy
 }
 
-const isMandatory = ({ field, beside }: FieldPlace): boolean => {
+const isMandatory = ({ field, beside }: FieldLocation): boolean => {
   const { required, requiredWithoutMask } = rulesOf(field)
   return !field.oneof && (required || (requiredWithoutMask && !("updateMask" in beside)))
 }
@@ -91,7 +91,7 @@ const acceptedRows = Object.entries(rows).map(([family, some]) => {
 type Trial = {
   readonly row: Row
   readonly body: JsonObject
-  readonly places: readonly FieldPlace[]
+  readonly places: readonly FieldLocation[]
   readonly call: Call
 }
 
@@ -109,7 +109,8 @@ const triedFields = {
   outside: new Set<string>(),
 }
 
-const trialName = ({ row }: Trial, { path }: FieldPlace): string => `${row.call} ${path.join(".")}`
+const trialName = ({ row }: Trial, { path }: FieldLocation): string =>
+  `${row.call} ${path.join(".")}`
 
 async function tryWithoutMandatory(trial: Trial): Promise<readonly string[]> {
   const wrong: string[] = []
@@ -126,7 +127,7 @@ async function tryTooLong(trial: Trial): Promise<readonly string[]> {
   const bounded = trial.places.filter(
     ({ field }) => rulesOf(field).maxLength > 0 && isUntried(triedFields.long, field),
   )
-  const send = ({ field, path }: FieldPlace, length: number) => {
+  const send = ({ field, path }: FieldLocation, length: number) => {
     const text = "x".repeat(length)
     return trial.call(withValue(trial.body, path, field.fieldKind === "list" ? [text] : text))
   }

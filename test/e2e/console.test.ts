@@ -160,7 +160,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     expect((await saved).suggestedFilename()).toBe(`${file.keyId}.json`)
     await page.reload()
     await part.getByText(file.keyId).waitFor()
-    await waitUntilGone(page.locator(".secret"))
+    await waitUntilAbsent(page.locator(".secret"))
   })
 
   test("changes the grant types, and gets a warning about the implicit grant", async () => {
@@ -175,7 +175,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await part.getByRole("button", { name: "Edit" }).click()
     await part.getByLabel("Implicit").uncheck()
     await part.getByRole("button", { name: "Save" }).click()
-    await waitUntilGone(page.getByText("Not recommended"))
+    await waitUntilAbsent(page.getByText("Not recommended"))
     await part.getByRole("button", { name: "Edit" }).waitFor()
     await part.getByText("Device code").waitFor()
     const rule = "Require the selected client authentication method"
@@ -216,7 +216,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await part.getByLabel("Plain http on private networks").check()
     await verdicts.getByText("Not recommended").waitFor()
     await part.getByRole("button", { name: "Save" }).click()
-    await waitUntilGone(refused)
+    await waitUntilAbsent(refused)
     await part.getByRole("button", { name: "Edit" }).click()
     await field.fill(redirectUri)
     await part.getByLabel("Plain http on private networks").uncheck()
@@ -242,7 +242,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await tokens.getByRole("button", { name: "Save" }).click()
     await tokens.getByRole("button", { name: "Edit" }).waitFor()
     await tokens.getByText("5 seconds").waitFor()
-    await waitUntilGone(tokens.getByText("20 minutes"))
+    await waitUntilAbsent(tokens.getByText("20 minutes"))
   })
 
   test("shows the saved values once the form closes, however late the reload is", async () => {
@@ -293,7 +293,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     const focused = () => page.evaluate(() => document.activeElement?.textContent)
     await expect.poll(focused).toContain("Redirect URI registered")
     await section("Redirect URIs").getByText(`${redirectUri}/`).waitFor()
-    await waitUntilGone(page.getByRole("dialog"))
+    await waitUntilAbsent(page.getByRole("dialog"))
   })
 
   test("runs a test sign-in, and sees the claims for the application", async () => {
@@ -409,7 +409,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click()
     await page.getByRole("dialog").waitFor({ state: "detached" })
     await keys.getByText("in 12 months").waitFor()
-    await waitUntilGone(keys.locator(".secret"))
+    await waitUntilAbsent(keys.locator(".secret"))
   })
 
   test("creates a signing key, and enables the metadata", async () => {
@@ -435,7 +435,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     const other = await signedIn(viewer, { url: applicationUrl })
     await other.getByRole("heading", { name: "Wiki" }).waitFor()
     await other.getByRole("link", { name: "Rejected requests" }).waitFor()
-    await waitUntilGone(other.getByRole("link", { name: "Signing keys" }))
+    await waitUntilAbsent(other.getByRole("link", { name: "Signing keys" }))
     await other.getByText("Client ID").first().waitFor()
     await waitUntilIdle(other)
     for (const name of ["Deactivate", "Edit", "Rename", "New secret"]) {
@@ -462,7 +462,7 @@ const metadataOf = (entityId: string) => `
 </EntityDescriptor>`
 
 /** Waits until no element matches, also after late responses. */
-const waitUntilGone = (locator: Locator) => expect.poll(() => locator.count()).toBe(0)
+const waitUntilAbsent = (locator: Locator) => expect.poll(() => locator.count()).toBe(0)
 
 /** Creates a user who can view the organization, and nothing else. */
 async function createViewer(url: string, token: string): Promise<void> {

@@ -96,7 +96,7 @@ describe.runIf(needs("chromium"))("a driver that fills in the visible fields sig
         continue
       }
       const value = values[name]
-      if (value === undefined) throw new Error(`nobody knows what to type as ${name}`)
+      if (value === undefined) throw new Error(`no value for the field ${name}`)
       await input.fill(typeof value === "string" ? value : await value(page))
       last = name
     }

@@ -86,7 +86,7 @@ describe.runIf(needs("chromium"))("an administrator who connects an MCP client",
     return (await jwtVerify(token, keys, wanted)).payload.sub
   }
 
-  type Kept = {
+  type ClientState = {
     client?: { client_id: string }
     tokens?: Awaited<ReturnType<OAuthClientProvider["tokens"]>>
     verifier: string
@@ -94,7 +94,7 @@ describe.runIf(needs("chromium"))("an administrator who connects an MCP client",
   }
 
   /** A client on the user's device that has only the tool server's URL. */
-  function deskOf(stored: Kept) {
+  function deskOf(stored: ClientState) {
     const authProvider: OAuthClientProvider = {
       redirectUrl,
       clientMetadata: {
@@ -126,7 +126,7 @@ describe.runIf(needs("chromium"))("an administrator who connects an MCP client",
   }
 
   /** Authorizes the client in a browser if required, then calls the tool. */
-  async function called(stored: Kept, visitor: Page): Promise<string> {
+  async function called(stored: ClientState, visitor: Page): Promise<string> {
     const desk = deskOf(stored)
     const first = desk.transport()
     await expect(desk.client().connect(first)).rejects.toBeInstanceOf(UnauthorizedError)
@@ -183,7 +183,7 @@ describe.runIf(needs("chromium"))("an administrator who connects an MCP client",
 
   test("calls the tool as the consenting user, who is asked each time", async () => {
     const visitor = await newPage()
-    const kept: Kept = { verifier: "", authorize: "" }
+    const kept: ClientState = { verifier: "", authorize: "" }
     const first = await called(kept, visitor)
     expect(first).toMatch(/called by \d+/)
     // The client has lost its tokens. Any program on the device can claim to be this client.

@@ -124,7 +124,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     expect(routes.filter((path) => !listed.includes(path ?? ""))).toEqual([])
   })
 
-  type Asked = { readonly what: string; readonly request: Request }
+  type PageCall = { readonly what: string; readonly request: Request }
 
   /** The minimum interval of live updates, in ms. */
   const liveMs = 2000
@@ -134,7 +134,7 @@ describe.runIf(needs("chromium"))("every page", () => {
    * Opens a page; returns its requests for files and data, and a function that ends the recording.
    */
   async function opened(path: string, heading: string) {
-    const asked: Asked[] = []
+    const asked: PageCall[] = []
     const listen = (request: Request) => {
       // The browser requests the icon at any time.
       if (/\.svg$/.test(request.url())) return
@@ -150,10 +150,10 @@ describe.runIf(needs("chromium"))("every page", () => {
   }
 
   /** The browser's own timestamp, so that a late event in the test changes nothing. */
-  const begun = ({ request }: Asked) => request.timing().startTime
+  const begun = ({ request }: PageCall) => request.timing().startTime
 
   /** Requests that were repeated, except live updates at their interval. */
-  const repeated = (requested: readonly Asked[]) =>
+  const repeated = (requested: readonly PageCall[]) =>
     requested.filter((one, index) => {
       const before = requested.slice(0, index).findLast(({ what }) => what === one.what)
       if (!before) return false

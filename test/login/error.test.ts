@@ -37,13 +37,13 @@ describe.each(["en", "de"] as const)("in %s, the page for", (language) => {
     expect(status).toBe(400)
     expect(page).toContain(`<html lang="${language}">`)
     for (const part of ["title", "happened", "todo"] as const) {
-      expect(page).toContain(escaped(said[`error.${problem}.${part}`]))
+      expect(page).toContain(escapeText(said[`error.${problem}.${part}`]))
     }
   })
 
   test("a developer error shows its details separately, marked as English", async () => {
     const { page } = await loadPage(path({ redirect_uri: undefined }), language)
-    expect(page).toContain(escaped(said["error.detail"]))
+    expect(page).toContain(escapeText(said["error.detail"]))
     expect(page).toContain('<p lang="en">redirect_uri is required.</p>')
   })
 })
@@ -64,4 +64,4 @@ async function loadPage(at: string, language: string) {
   return { status: response.status, page: await response.text() }
 }
 
-const escaped = (text: string) => text.replaceAll("'", "&#x27;")
+const escapeText = (text: string) => text.replaceAll("'", "&#x27;")

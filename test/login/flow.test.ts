@@ -13,10 +13,10 @@ const request: SignInRequest = { prompts: [], sessionId: "", created: now }
 const passwordOnly = { checks: {}, userVerified: false }
 const ann: PresentSession = { id: "s-ann", userId: "ann", authTime: now - 60_000, ...passwordOnly }
 const bob: PresentSession = { id: "s-bob", userId: "bob", authTime: now - 600_000, ...passwordOnly }
-const done = (session: PresentSession): Step => ({ kind: "done", sessionId: session.id })
+const doneStep = (session: PresentSession): Step => ({ kind: "done", sessionId: session.id })
 const choose: Step = { kind: "choose" }
 const consent = (session: PresentSession): Step => ({ kind: "consent", sessionId: session.id })
-const barred = (session: PresentSession): Step => ({
+const barredStep = (session: PresentSession): Step => ({
   kind: "barred",
   sessionId: session.id,
   bar: "roles",
@@ -70,7 +70,7 @@ const noPassword = { ...mailed.needOf(), hasPassword: false, isForced: true }
 const passkey: Step = { kind: "factor", userId: "ann", factors: ["passkey"] }
 const mail: Step = { ...factor, factors: ["otp_email", "recovery_codes"] }
 const appChecked = annWith({ totp: now })
-const annDone = { ...done(ann), sessionId: ann.id }
+const annDone = { ...doneStep(ann), sessionId: ann.id }
 const passkeyOrApp = () => ({ ...passkeyOnly(false).needOf(), factors: withApp.needOf().factors })
 
 /** The differences from a plain request, to which no policy applies. */
@@ -82,14 +82,14 @@ type Changes = Partial<SignInRequest> & {
 type Row = readonly [string, Changes, readonly PresentSession[], Step | undefined]
 const rows: readonly Row[] = [
   ["nobody is signed in", {}, [], { kind: "login name" }],
-  ["one person is signed in", {}, [ann], done(ann)],
+  ["one person is signed in", {}, [ann], doneStep(ann)],
   ["two are", {}, [ann, bob], { kind: "choose" }],
   ["prompt=login", { prompts: ["login"] }, [ann], password("ann")],
   ["prompt=login and two", { prompts: ["login"] }, [ann, bob], { kind: "choose" }],
   ["prompt=select_account", { prompts: ["select_account"] }, [ann], { kind: "choose" }],
   ["prompt=consent", { prompts: ["consent"] }, [ann], consent(ann)],
   ["prompt=consent and two", { prompts: ["consent"] }, [ann, bob], choose],
-  ["consent is given", { prompts: ["consent"], consent: ann.id }, [ann], done(ann)],
+  ["consent is given", { prompts: ["consent"], consent: ann.id }, [ann], doneStep(ann)],
   [
     "consent was given by another",
     { prompts: ["consent"], consent: ann.id, sessionId: bob.id },
@@ -105,25 +105,30 @@ const rows: readonly Row[] = [
     [ann],
     { kind: "refuse", why: "denied" },
   ],
-  ["the only one may not", { barOf: barUsers("ann") }, [ann], barred(ann)],
-  ["one of two may not", { barOf: barUsers("ann") }, [ann, bob], done(bob)],
+  ["the only one may not", { barOf: barUsers("ann") }, [ann], barredStep(ann)],
+  ["one of two may not", { barOf: barUsers("ann") }, [ann, bob], doneStep(bob)],
   ["neither may", { barOf: barUsers("ann", "bob") }, [ann, bob], choose],
   [
     "the chosen one may not",
     { barOf: barUsers("ann"), sessionId: ann.id },
     [ann, bob],
-    barred(ann),
+    barredStep(ann),
   ],
   [
     "who may not is not asked",
     { barOf: barUsers("ann"), prompts: ["consent"] },
     [ann],
-    barred(ann),
+    barredStep(ann),
   ],
-  ["who may not needs no password", { barOf: barUsers("ann"), maxAge: 0 }, [ann], barred(ann)],
+  ["who may not needs no password", { barOf: barUsers("ann"), maxAge: 0 }, [ann], barredStep(ann)],
   ["prompt=select_account, nobody", { prompts: ["select_account"] }, [], { kind: "login name" }],
-  ["max_age not reached", { maxAge: 60 }, [ann], done(ann)],
-  ["the policy's lifetime not reached", withRequirement({ firstLifetime: 60 }), [ann], done(ann)],
+  ["max_age not reached", { maxAge: 60 }, [ann], doneStep(ann)],
+  [
+    "the policy's lifetime not reached",
+    withRequirement({ firstLifetime: 60 }),
+    [ann],
+    doneStep(ann),
+  ],
   ["the policy's lifetime passed", withRequirement({ firstLifetime: 59 }), [ann], password("ann")],
   [
     "a provider's lifetime passed",
@@ -135,7 +140,7 @@ const rows: readonly Row[] = [
     "a provider has its own lifetime",
     withRequirement({ firstLifetime: 59 }),
     [external],
-    done(external),
+    doneStep(external),
   ],
   ["a lifetime that max_age is shorter than", { maxAge: 59, ...withApp }, [ann], password("ann")],
   ["prompt=create", { prompts: ["create"], mayRegister: true }, [ann], { kind: "register" }],
@@ -145,7 +150,7 @@ const rows: readonly Row[] = [
     "prompt=create, and somebody has",
     { prompts: ["create"], mayRegister: true, sessionId: ann.id },
     [ann],
-    done(ann),
+    doneStep(ann),
   ],
   ["a password where none counts alone", passkeyOnly(true), [ann], passkey],
   ["the same of who has none yet", passkeyOnly(false), [ann], setUpStep(true, ["passkey"])],
@@ -193,7 +198,7 @@ const rows: readonly Row[] = [
   ],
   ["max_age passed", { maxAge: 59 }, [ann], password("ann")],
   ["max_age=0", { maxAge: 0 }, [ann], password("ann")],
-  ["a hint names one of two", { hintedUser: "bob" }, [ann, bob], done(bob)],
+  ["a hint names one of two", { hintedUser: "bob" }, [ann, bob], doneStep(bob)],
   ["a hint names somebody who isn't here", { hintedUser: "cy" }, [ann], { kind: "login name" }],
   [
     "a hint names one who is too old",
@@ -201,7 +206,7 @@ const rows: readonly Row[] = [
     [ann, bob],
     password("bob"),
   ],
-  ["a login_hint names one of two", { suggestedUser: "bob" }, [ann, bob], done(bob)],
+  ["a login_hint names one of two", { suggestedUser: "bob" }, [ann, bob], doneStep(bob)],
   ["a login_hint names somebody else", { suggestedUser: "cy" }, [ann], { kind: "login name" }],
   [
     "consent, for whom a hint names",
@@ -216,10 +221,10 @@ const rows: readonly Row[] = [
     consent(ann),
   ],
   ["a login_hint is nobody's", { suggestedUser: "" }, [ann], { kind: "login name" }],
-  ["one of two was chosen", { sessionId: bob.id }, [ann, bob], done(bob)],
+  ["one of two was chosen", { sessionId: bob.id }, [ann, bob], doneStep(bob)],
   ["the chosen one is too old", { sessionId: bob.id, maxAge: 100 }, [ann, bob], password("bob")],
   ["the chosen one has ended", { sessionId: "gone" }, [ann, bob], { kind: "choose" }],
-  ["nothing is asked of who has no factor", withRequirement({}), [ann], done(ann)],
+  ["nothing is asked of who has no factor", withRequirement({}), [ann], doneStep(ann)],
   ["a factor is asked for", withApp, [ann], factor],
   ["one that was proved a while ago counts", withApp, [annWith({ totp: hoursAgo(17) })], undefined],
   [
@@ -243,7 +248,12 @@ const rows: readonly Row[] = [
   ["a passkey is both", withApp, [annWith({ webAuthN: hoursAgo(11) }, true)], undefined],
   ["a passkey of long ago is none", withApp, [annWith({ webAuthN: hoursAgo(19) }, true)], factor],
   ["a password comes first", { ...withApp, prompts: ["login"] }, [ann], password("ann")],
-  ["who may not is asked for nothing", { ...withApp, barOf: barUsers("ann") }, [ann], barred(ann)],
+  [
+    "who may not is asked for nothing",
+    { ...withApp, barOf: barUsers("ann") },
+    [ann],
+    barredStep(ann),
+  ],
   ["a factor comes before consent", { ...withApp, prompts: ["consent"] }, [ann], factor],
   ["one is forced", withRequirement({ isForced: true, offered: ["otp"] }), [ann], setUpStep(true)],
   [
@@ -273,12 +283,17 @@ const rows: readonly Row[] = [
     [ann],
     setUpStep(false),
   ],
-  ["not to who did before", withRequirement({ isDue: true, offered: ["otp"] }), [ann], done(ann)],
+  [
+    "not to who did before",
+    withRequirement({ isDue: true, offered: ["otp"] }),
+    [ann],
+    doneStep(ann),
+  ],
   [
     "nor what there is not",
     { ...withRequirement({ isDue: true }), created: hoursAgo(1) },
     [ann],
-    done(ann),
+    doneStep(ann),
   ],
   [
     "another than hinted signed in",
@@ -294,7 +309,7 @@ describe("nextStep", () => {
     const policyOf = ({ userId }: PresentSession) => ({ bar: barOf?.(userId), need: needOf?.() })
     const sessions = new Map(present.map((session) => [session.id, policyOf(session)]))
     const found = nextStep({ ...request, ...wishes }, present, { mayRegister, sessions }, now)
-    expect(found).toEqual(step ?? done(ann))
+    expect(found).toEqual(step ?? doneStep(ann))
   })
 
   test("a sign-in for this very request satisfies prompt=login and every max_age", () => {
@@ -302,7 +317,7 @@ describe("nextStep", () => {
     const wishes = { prompts: ["login"], maxAge: 0, sessionId: ann.id } as const
     const policies = { mayRegister: false, sessions: new Map([[ann.id, {}]]) }
     const step = nextStep({ ...request, ...wishes }, [fresh], policies, now + 90_000)
-    expect(step).toEqual(done(fresh))
+    expect(step).toEqual(doneStep(fresh))
   })
 
   test("rejects a user whose policy was not loaded", () => {

@@ -69,7 +69,7 @@ const passTime = <T>(all: Promise<T>): Promise<T> =>
   })
 
 /** Requests from an address without the delay of failed attempts. */
-const unpaced =
+const withoutPacing =
   (allowance: Allowance): Provider["send"] =>
   (at, init) =>
     provider.send(at, init, { allowance: { ...allowance, pace: () => async () => {} } })
@@ -123,7 +123,7 @@ test("a thousand accounts with one password: an address has 300 attempts", async
   const names = Array.from({ length: 1000 }, (_, at) => `vic-${at}`)
   await addPeople(names)
   const allowance = createLimits(provider.clock, 1)({ address: "198.51.100.7" })
-  const browser = browserOf({ send: unpaced(allowance) })
+  const browser = browserOf({ send: withoutPacing(allowance) })
   const page = await browser.post(await browser.go("/ui/login"), { loginName: "x" })
   const statuses: number[] = []
   while (names.length > 0) {
@@ -182,11 +182,11 @@ describe("five hundred requests of each kind to find users", () => {
   })
 
   /** The response, and the duration of the work before the delay, in ms. */
-  type Told = { readonly said: string; readonly worked: number }
+  type GuessResult = { readonly said: string; readonly worked: number }
 
   /** Sends both requests alternately; the delay of the response is longer than any work. */
   async function askedBoth(ask: (name: string) => Promise<string>) {
-    const both = { known: [] as Told[], unknown: [] as Told[] }
+    const both = { known: [] as GuessResult[], unknown: [] as GuessResult[] }
     for (const [at, name] of names.entries()) {
       for (const [way, one] of [
         ["known", name],
@@ -197,7 +197,7 @@ describe("five hundred requests of each kind to find users", () => {
         both[way].push({ said, worked: performance.now() - begun })
       }
     }
-    const half = (received: readonly Told[]) =>
+    const half = (received: readonly GuessResult[]) =>
       received.map(({ worked }) => worked).toSorted((a, b) => a - b)[received.length / 2] ?? 0
     const [known, unknown] = [half(both.known), half(both.unknown)]
     const saying = new Set([...both.known, ...both.unknown].map(({ said }) => said))
@@ -215,7 +215,7 @@ describe("five hundred requests of each kind to find users", () => {
     ["by a forgotten password", "/ui/login/password/forgot", {}],
   ])("%s: the same response after the same work", async (_, path, more) => {
     const free = createLimits(provider.clock, Number.POSITIVE_INFINITY)({ address: "198.51.100.7" })
-    const browser = browserOf({ send: unpaced(free) })
+    const browser = browserOf({ send: withoutPacing(free) })
     const form = await browser.go(path)
     const { saying, ratio, longest } = await askedBoth(async (loginName) => {
       const { page, response } = await browser.post(form, { loginName, ...more })

@@ -76,7 +76,7 @@ const jwkOf = async ({ publicKey }: Pair, kid: string): Promise<JWK> => ({
 })
 
 const nowSeconds = () => Math.floor(provider.cx().clock.now() / 1000)
-const signed = (claims: Json, { kid, key } = signing) =>
+const signClaims = (claims: Json, { kid, key } = signing) =>
   new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid }).sign(key)
 
 async function respondTo({ url, body = "" }: OutboundRequest): Promise<unknown> {
@@ -96,7 +96,7 @@ async function respondTo({ url, body = "" }: OutboundRequest): Promise<unknown> 
     access_token: "at",
     token_type: "Bearer",
     expires_in: 3600,
-    id_token: await signed(claims),
+    id_token: await signClaims(claims),
     ...more,
   }
 }
@@ -337,10 +337,10 @@ describe("an ID token for two audiences", () => {
 describe("a profile that the provider signs", () => {
   const about = { sub: "ada-1", ...ada }
   test("is accepted, with or without issuer and audience", async () => {
-    userInfo = () => signed({ ...about, iss: issuer, aud: "client" })
+    userInfo = () => signClaims({ ...about, iss: issuer, aud: "client" })
     await expectSignedIn()
     expect(profileOf("ada@example.com")).toMatchObject({ givenName: "Ada" })
-    userInfo = () => signed(about)
+    userInfo = () => signClaims(about)
     await expectSignedIn()
   })
 
@@ -350,12 +350,12 @@ describe("a profile that the provider signs", () => {
     ["about another user", { sub: "eve" }, "provider.userinfo_sub"],
     ["that has expired", { exp: 1_700_000_000 }, "provider.exp"],
   ])("is rejected %s", async (_, claims, likelyCauseKey) => {
-    userInfo = () => signed({ ...about, ...claims })
+    userInfo = () => signClaims({ ...about, ...claims })
     expect(await expectRejection()).toMatchObject({ likelyCauseKey })
   })
 
   test("is rejected if another key has signed it", async () => {
-    userInfo = () => signed(about, { kid: "k1", key: second.privateKey })
+    userInfo = () => signClaims(about, { kid: "k1", key: second.privateKey })
     expect(await expectRejection()).toMatchObject({
       subject: "signature of the UserInfo",
       likelyCauseKey: "provider.signature",
@@ -373,7 +373,7 @@ describe("a profile that the provider signs", () => {
     })
     discovery = { userinfo_signing_alg_values_supported: ["ES256"] }
     provider.clock.advance(11 * 60_000)
-    userInfo = () => signed(about)
+    userInfo = () => signClaims(about)
     expect(await expectRejection()).toMatchObject({ received: "RS256", expected: ["ES256"] })
   })
 })

@@ -43,7 +43,7 @@ async function verifyAddress(browser: Browser, link: Link, fields = registration
   return { sent, choice: await browser.post(sent, { code: codeFor(sent) }) }
 }
 const usesOf = ({ id }: Link) => provider.store.state(provider.cx(), signUpLink, id).uses
-const found = (userId: string) => requireUserRow(provider.cx(), userId)
+const findUser = (userId: string) => requireUserRow(provider.cx(), userId)
 const doesNotWork = "This link doesn&#x27;t work"
 
 describe("a user with a sign-up link", () => {
@@ -60,11 +60,11 @@ describe("a user with a sign-up link", () => {
     expect(form.page).not.toContain(link.code)
     const { sent, choice } = await verifyAddress(browser, link)
     expect(usesOf(link)).toBe(0)
-    expect(() => found(idIn(sent))).toThrow()
+    expect(() => findUser(idIn(sent))).toThrow()
     const end = await browser.post(choice, ownPassword)
     expect(end.path).toBe("/ui/login/signedin")
     expect(usesOf(link)).toBe(1)
-    expect(found(idIn(sent))).toMatchObject({ org: "course", email_verified: true })
+    expect(findUser(idIn(sent))).toMatchObject({ org: "course", email_verified: true })
     expect(listMemberships(provider.cx(), idIn(sent))).toEqual([])
   })
 
@@ -148,7 +148,7 @@ describe("a link that expires during the registration", () => {
     const { sent, choice } = await verifyAddress(browser, link)
     await end(link)
     expect((await browser.post(choice, ownPassword)).page).toContain(doesNotWork)
-    expect(() => found(idIn(sent))).toThrow()
+    expect(() => findUser(idIn(sent))).toThrow()
   })
 
   test("accepts one of two concurrent last uses", async () => {

@@ -31,7 +31,7 @@ beforeEach(async () => {
   })
 })
 
-async function sent(of: ContactKind): Promise<string> {
+async function sendCode(of: ContactKind): Promise<string> {
   const code = createCode(provider.cx(), id, { of, returned: false })
   await requestCode(provider.cx(), id, { of, code })
   return code.plain
@@ -50,7 +50,7 @@ describe.each([
   const link = (userId = id) => `${page}?userId=${userId}&organization=org1${more}`
 
   test("changes nothing when it is opened, and accepts its code once", async () => {
-    const code = await sent(of)
+    const code = await sendCode(of)
     const before = provider.store.log.writes()
     const browser = browserOf(provider)
     const first = await browser.go(link())
@@ -68,12 +68,12 @@ describe.each([
 
   test("can contain the code", async () => {
     const browser = browserOf(provider)
-    const first = await browser.go(`${link()}&code=${await sent(of)}`)
+    const first = await browser.go(`${link()}&code=${await sendCode(of)}`)
     expect((await browser.post(first, {})).page).toContain(words)
   })
 
   test("stays valid by its own key after ten wrong codes were typed", async () => {
-    const code = await sent(of)
+    const code = await sendCode(of)
     const browser = browserOf(provider)
     const typed = await browser.go(link())
     for (let count = 0; count < 10; count++) await browser.post(typed, { code: "AAAAAA" })
@@ -85,7 +85,7 @@ describe.each([
   })
 
   test("is valid with the key in its fragment, as the page's script posts it", async () => {
-    const code = await sent(of)
+    const code = await sendCode(of)
     const browser = browserOf(provider)
     const typed = await browser.go(link())
     for (let count = 0; count < 10; count++) await browser.post(typed, { code: "AAAAAA" })
@@ -97,7 +97,7 @@ describe.each([
   })
 
   test("reveals no user: wrong, missing, or a service account", async () => {
-    await sent(of)
+    await sendCode(of)
     const ids = [id, "404", JSON.parse(provider.setup.serviceKey).userId]
     const answers = ids.map(async (userId) => {
       const browser = browserOf(provider)
@@ -110,7 +110,7 @@ describe.each([
   })
 
   test("can be tried ten times, and is rejected for locked users", async () => {
-    const code = await sent(of)
+    const code = await sendCode(of)
     const browser = browserOf(provider)
     const first = await browser.go(link())
     await lockUser(provider.cx(), id)

@@ -25,7 +25,7 @@ afterAll(() => provider.close())
 const keys = async (): Promise<Record<string, string>[]> =>
   (await (await provider.send("/oauth/v2/keys")).json()).keys
 
-const listed = async (name: string): Promise<readonly string[]> => {
+const listMetadata = async (name: string): Promise<readonly string[]> => {
   const value = (await loadDiscovery(provider))[name]
   return Array.isArray(value) ? value.map(String) : []
 }
@@ -45,16 +45,16 @@ const rows: readonly Row[] = [
       }
       const lists = ["response_types_supported", "subject_types_supported", "scopes_supported"]
       for (const name of [...lists, "id_token_signing_alg_values_supported", "claims_supported"]) {
-        expect((await listed(name)).length, name).toBeGreaterThan(0)
+        expect((await listMetadata(name)).length, name).toBeGreaterThan(0)
       }
-      expect(await listed("scopes_supported")).toContain("openid")
-      expect(await listed("claims_supported")).toContain("sub")
+      expect(await listMetadata("scopes_supported")).toContain("openid")
+      expect(await listMetadata("claims_supported")).toContain("sub")
     },
   ],
   [
     "§3 the algorithms for id_tokens have RS256",
     async () => {
-      const algorithms = await listed("id_token_signing_alg_values_supported")
+      const algorithms = await listMetadata("id_token_signing_alg_values_supported")
       expect(algorithms).toContain("RS256")
       const { id_token } = await tokensOf(provider, browser, web)
       expect(algorithms).toContain(headerOf(id_token).alg)
@@ -68,22 +68,22 @@ const rows: readonly Row[] = [
       expect(document.request_uri_parameter_supported).toBe(false)
       expect(document.request_parameter_supported).toBeTypeOf("boolean")
       expect(document.claims_parameter_supported).toBeTypeOf("boolean")
-      expect(await listed("grant_types_supported")).not.toEqual([])
+      expect(await listMetadata("grant_types_supported")).not.toEqual([])
     },
   ],
   [
     "§3 response types and modes are those that work",
     async () => {
-      for (const response_mode of await listed("response_modes_supported")) {
+      for (const response_mode of await listMetadata("response_modes_supported")) {
         const { response } = await browser.go(authorizePath(web.id, { response_mode }))
         expect(response.status, response_mode).toBeLessThan(400)
       }
-      for (const response_type of await listed("response_types_supported")) {
+      for (const response_type of await listMetadata("response_types_supported")) {
         const { path } = await browser.go(authorizePath(web.id, { response_type }))
         expect(path, response_type).not.toContain("unsupported_response_type")
       }
       const { error } = await authorize(browser, web, { response_type: "code magic" })
-      expect(await listed("response_types_supported")).not.toContain("code magic")
+      expect(await listMetadata("response_types_supported")).not.toContain("code magic")
       expect(error).toBe("unsupported_response_type")
     },
   ],
@@ -123,7 +123,7 @@ describe("OpenID Connect Discovery", () => {
 
   test("claims_supported lists every claim that an id_token has", async () => {
     const { id_token } = await tokensOf(provider, browser, web)
-    const supported = await listed("claims_supported")
+    const supported = await listMetadata("claims_supported")
     const missing = Object.keys(claimsOf(id_token)).filter((name) => !supported.includes(name))
     expect(missing).toEqual([])
   })

@@ -351,9 +351,9 @@ describe("the dependencies of a refresh token", () => {
   }
   type Own = Awaited<ReturnType<typeof own>>
   type Cx = ReturnType<Provider["cx"]>
-  type Turn = (cx: Cx, of: Own) => Promise<unknown>
+  type Act = (cx: Cx, of: Own) => Promise<unknown>
 
-  const pauses: Readonly<Record<string, readonly [Turn, Turn]>> = {
+  const pauses: Readonly<Record<string, readonly [Act, Act]>> = {
     "the project is inactive": [
       (cx, { projectId }) => project.deactivateProject(cx, projectId),
       (cx, { projectId }) => project.activateProject(cx, projectId),
@@ -370,7 +370,7 @@ describe("the dependencies of a refresh token", () => {
     },
   )
 
-  const ends: Readonly<Record<string, Turn>> = {
+  const ends: Readonly<Record<string, Act>> = {
     "its user was locked and is back": async (cx, { userId }) => {
       await lockUser(cx, userId)
       await unlockUser(cx, userId)

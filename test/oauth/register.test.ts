@@ -40,7 +40,7 @@ afterEach(() => provider.close())
 const web = { redirect_uris: [redirectUri], client_name: "Web Tool" } as const
 const register = (metadata: object, token?: string) =>
   sendMetadata(provider, metadata, { ...(token !== undefined && { token }) })
-const discovered = async () =>
+const fetchDiscovery = async () =>
   (await provider.send("/.well-known/openid-configuration")).json() as Promise<RegistrationResponse>
 
 describe("registration (RFC 7591)", () => {
@@ -48,11 +48,11 @@ describe("registration (RFC 7591)", () => {
     for (const method of ["POST", "GET", "PUT", "DELETE", "OPTIONS"]) {
       expect((await provider.send(registerPath, { method })).status, method).toBe(404)
     }
-    expect(await discovered()).not.toHaveProperty("registration_endpoint")
+    expect(await fetchDiscovery()).not.toHaveProperty("registration_endpoint")
     await enableRegistration(provider)
-    expect((await discovered()).registration_endpoint).toBe(issuer + registerPath)
+    expect((await fetchDiscovery()).registration_endpoint).toBe(issuer + registerPath)
     await enableRegistration(provider, { mode: "off" })
-    expect(await discovered()).not.toHaveProperty("registration_endpoint")
+    expect(await fetchDiscovery()).not.toHaveProperty("registration_endpoint")
     expect((await register(web)).status).toBe(404)
   })
 

@@ -32,18 +32,18 @@ const answerTo = (head: string, body: string) =>
     )
   })
 
-const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
+const toChunks = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
 
 describe("a body", () => {
   const cases: readonly (readonly [string, string, string, RegExp])[] = [
     ["of a declared length", "Content-Length: 5", "12345", /read 12345$/],
     ["at the limit", "Content-Length: 10", "1234567890", /read 1234567890$/],
     ["declared above the limit", "Content-Length: 11", "12345678901", /read undefined$/],
-    ["in chunks", "Transfer-Encoding: chunked", chunked("12345"), /read 12345$/],
+    ["in chunks", "Transfer-Encoding: chunked", toChunks("12345"), /read 12345$/],
     [
       "in chunks above the limit",
       "Transfer-Encoding: chunked",
-      chunked("12345678901"),
+      toChunks("12345678901"),
       /undefined/,
     ],
   ]
@@ -63,7 +63,7 @@ describe("a body", () => {
     "Content-Length: +5",
     "Content-Length: 5, 5",
   ])("is rejected with the declared length %j", async (head) => {
-    const answer = await answerTo(head, chunked("1".repeat(50)))
+    const answer = await answerTo(head, toChunks("1".repeat(50)))
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(answer).not.toContain("read")
   })

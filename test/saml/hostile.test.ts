@@ -90,17 +90,17 @@ const parameters = [
   "SAMLResponse",
 ]
 
-const escaped = (text: string) =>
+const escapeText = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")
 
 function createElement(choose: Choose, depth = 0): string {
   const name = choose.of(elements)
   const attribute = choose.onceIn(2)
-    ? ` ${choose.of(attributes)}="${escaped(choose.of(values))}"`
+    ? ` ${choose.of(attributes)}="${escapeText(choose.of(values))}"`
     : ""
   const count = depth < 4 ? choose.of([0, 0, 1, 2, 3]) : 0
   const within = Array.from({ length: count }, () => createElement(choose, depth + 1)).join("")
-  const text = choose.onceIn(3) ? escaped(choose.of(values)) : ""
+  const text = choose.onceIn(3) ? escapeText(choose.of(values)) : ""
   const declared = 'xmlns:ds="http://www.w3.org/2000/09/xmldsig#"'
   return `<${name} ${declared}${attribute}>${text}${within}</${name}>`
 }
@@ -109,11 +109,11 @@ const kinds = ["AuthnRequest", "AuthnRequest", "LogoutRequest", "LogoutResponse"
 
 function createMessage(choose: Choose, kind: string): string {
   const changed = Array.from({ length: choose.of([0, 0, 1, 2]) }, () => {
-    const value = choose.onceIn(6) ? undefined : escaped(choose.of(values))
+    const value = choose.onceIn(6) ? undefined : escapeText(choose.of(values))
     return [choose.of(attributes), value] as const
   })
   const message = authnRequest({
-    entityId: choose.of([spId, entityId, entityId, escaped(choose.of(values))]),
+    entityId: choose.of([spId, entityId, entityId, escapeText(choose.of(values))]),
     attributes: { Destination: undefined, ...Object.fromEntries(changed) },
     content: Array.from({ length: choose.of([0, 0, 1, 2]) }, () => createElement(choose)).join(""),
     at: provider.clock.now(),

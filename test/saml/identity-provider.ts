@@ -134,7 +134,9 @@ export function createAssertion(
         "</saml:AudienceRestriction></saml:Conditions>") +
     `<saml:AuthnStatement AuthnInstant="${iso(options.authnInstant ?? now)}"` +
     ' SessionIndex="_session1"' +
-    `${options.sessionEnds === undefined ? "" : ` SessionNotOnOrAfter="${iso(options.sessionEnds)}"`}>` +
+    (options.sessionEnds === undefined
+      ? ">"
+      : ` SessionNotOnOrAfter="${iso(options.sessionEnds)}">`) +
     "<saml:AuthnContext><saml:AuthnContextClassRef>" +
     "urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef>" +
     `</saml:AuthnContext></saml:AuthnStatement><saml:AttributeStatement>${values.join("")}` +

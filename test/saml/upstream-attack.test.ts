@@ -58,7 +58,7 @@ const nestedElements = (count: number, text: string): string =>
   repeat(count, () => `<saml:Advice ${text}>`) + repeat(count, () => "</saml:Advice>")
 
 const dsig = "http://www.w3.org/2000/09/xmldsig#"
-const prefixed = (count: number): string =>
+const createPrefixes = (count: number): string =>
   repeat(count, (at) => `xmlns:p${at}="u${at}" p${at}:a=""`)
 
 /** A valid response, with the given changes. */
@@ -368,7 +368,7 @@ describe("XML with active content", () => {
       const xml = createValidResponse(asked)
         .replace(
           "<SignedInfo>",
-          `<z:SignedInfo xmlns:z="${dsig}" ${prefixed(prefixCount)}>${"<b/>".repeat(1100)}`,
+          `<z:SignedInfo xmlns:z="${dsig}" ${createPrefixes(prefixCount)}>${"<b/>".repeat(1100)}`,
         )
         .replace("</SignedInfo>", "</z:SignedInfo>")
       expect(xml).toContain("z:SignedInfo")

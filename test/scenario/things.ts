@@ -437,7 +437,7 @@ export function createRowResources(make: CallAsOwner, house: TestServer): RowRes
   const made = new Map<string, Promise<string>>()
   const get = (name: string): Promise<string> => {
     const maker = resourceFactories[name]
-    if (!maker) throw new Error(`nobody makes a "$${name}"; see things.ts`)
+    if (!maker) throw new Error(`no resource is named "$${name}"; see things.ts`)
     const known = made.get(name) ?? maker(get, make, house)
     made.set(name, known)
     return known

@@ -130,7 +130,7 @@ test("three simulated weeks leave current visits and the entries of one week", a
     }
     world.clock.advance(hour - minute)
     await passMinutes(1)
-    if (hours % 24 === 23) sizes.push(await eventsLeft())
+    if (hours % 24 === 23) sizes.push(await countEvents())
   }
   expect(failures).toEqual([])
   const bookOfAWeek = (7 * 24 + 2) * perHour
@@ -175,4 +175,4 @@ async function killedInTheMiddle(): Promise<TestEnvironment> {
   }
 }
 
-const eventsLeft = async () => (await world.store.log.read(0, 100_000)).length
+const countEvents = async () => (await world.store.log.read(0, 100_000)).length

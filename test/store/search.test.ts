@@ -152,8 +152,8 @@ describe("joined columns", () => {
     over: { sort?: string; scope?: Scope } = {},
   ) => {
     const { scope = fullScope, ...query } = { page, filters, ...over }
-    type Shown = { id: string; ranked: string }
-    const { rows, total } = await search<Shown>(world.cx({ scope }), joining, query)
+    type SearchRow = { id: string; ranked: string }
+    const { rows, total } = await search<SearchRow>(world.cx({ scope }), joining, query)
     return { rows: rows.map(({ id, ranked }) => `${id} ${ranked}`), total }
   }
   const [wool, score, emile] = ["100% Wool", "under_score", "Émile"]

@@ -13,7 +13,7 @@ import {
   table,
   text,
   view,
-  words,
+  wordList,
 } from "../../src/store/index.ts"
 import { createTables } from "../../src/store/view/generation.ts"
 import { createHandle, type TableHandle } from "../../src/store/view/handle.ts"
@@ -28,7 +28,7 @@ const bookTable = table(
     pages: integer(),
     cover: blob(),
     signed: bool(),
-    tags: words(),
+    tags: wordList(),
     shelf: json<{ readonly room: number; readonly row: string }>(),
     isbn: nullable(text()),
     checked: nullable(bool()),
@@ -76,7 +76,7 @@ let handle: TableHandle
 const db = (instance = "i1") => handle.writer({ ...event, instance })
 const all = bookTable.select("*", "ORDER BY id")
 const books = (instance = "i1") => handle.all(all, { instance })
-const stored = () => database.query("SELECT * FROM books_1 ORDER BY instance, id").all()
+const listRows = () => database.query("SELECT * FROM books_1 ORDER BY instance, id").all()
 
 beforeEach(() => {
   database = new Database(":memory:", { strict: true })
@@ -145,7 +145,7 @@ describe("rows", () => {
   test("are read as inserted, and stored as their columns encode them", () => {
     bookTable.insert(db(), book)
     expect(books()).toEqual([book])
-    expect(stored()).toEqual([
+    expect(listRows()).toEqual([
       {
         ...book,
         instance: "i1",
@@ -185,7 +185,7 @@ describe("rows", () => {
     expect(() => bookTable.update(db(), { id: undefined }, { pages: 1 })).toThrow(
       "missing value for id of table books",
     )
-    expect(stored()).toEqual([])
+    expect(listRows()).toEqual([])
   })
 
   test("have only the columns of their table", () => {
@@ -285,5 +285,5 @@ test("a statement receives exactly its parameters", () => {
     expect(() => db().write(move, before ?? [], after ?? [])).toThrow("expected 3 values")
   }
   db().write(move, ["b2"], ["o1"])
-  expect(stored()).toMatchObject([{ id: "b2" }])
+  expect(listRows()).toMatchObject([{ id: "b2" }])
 })

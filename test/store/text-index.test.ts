@@ -33,7 +33,7 @@ afterEach(() => {
   folder.remove()
 })
 
-function setThing(id: string, name: string | undefined, instance = "i1"): void {
+function setRow(id: string, name: string | undefined, instance = "i1"): void {
   database.run("INSERT INTO event VALUES (?, ?, ?, 1)", [++position, instance, id])
   database.run("DELETE FROM thing_1 WHERE instance = ? AND id = ?", [instance, id])
   if (name === undefined) return
@@ -42,7 +42,7 @@ function setThing(id: string, name: string | undefined, instance = "i1"): void {
 
 const setThings = (count: number, instance = "i1") =>
   database.transaction(() => {
-    for (let at = 0; at < count; at++) setThing(`${at}`.padStart(5, "0"), `name ${at}`, instance)
+    for (let at = 0; at < count; at++) setRow(`${at}`.padStart(5, "0"), `name ${at}`, instance)
   })()
 
 /** Runs all pending work, and returns the number of steps. */
@@ -96,26 +96,26 @@ test("an index is built in small steps, and finds the rows of its table", () => 
   expect(index.of("thing_1", "i1")?.rows()).toBe(5500)
   expect(findCandidates("name 54")).toBeUndefined()
   expect(findCandidates("name 54", "i1", 111)).toHaveLength(111)
-  expect(findCandidates("name 543")).toEqual(["00543", ...tenWords("0543")])
+  expect(findCandidates("name 543")).toEqual(["00543", ...createTenWordText("0543")])
   expect(findCandidates("name 5", "i2")).toEqual(["00005"])
   expect(findCandidates("k of name 5432")).toEqual(["05432"])
   expect(findCandidates("nowhere")).toEqual([])
 })
 
-const tenWords = (start: string) =>
+const createTenWordText = (start: string) =>
   Array.from({ length: 10 }, (_, last) => `${start.slice(1)}${last}`.padStart(5, "0"))
 
 test("a changed row is a candidate immediately, and then indexed", () => {
   setThings(5500)
   runPending()
   database.transaction(() => {
-    setThing("00007", "renamed")
-    setThing("02500", undefined)
-    setThing("04999", "renamed")
-    for (let at = 0; at < 3000; at++) setThing(`02500-${at}`, "one of many")
-    setThing("99999", "renamed")
+    setRow("00007", "renamed")
+    setRow("02500", undefined)
+    setRow("04999", "renamed")
+    for (let at = 0; at < 3000; at++) setRow(`02500-${at}`, "one of many")
+    setRow("99999", "renamed")
   })()
-  setThing("1", "elsewhere", "i3")
+  setRow("1", "elsewhere", "i3")
   runPending()
   expect(index.of("thing_1", "i1")?.changedKeys).toEqual([])
   expect(index.of("thing_1", "i1")?.rows()).toBe(8500)
@@ -128,11 +128,11 @@ test("a changed row is a candidate immediately, and then indexed", () => {
 test("too many pending changes make it unusable until they are indexed", () => {
   setThings(5500)
   runPending()
-  for (let at = 0; at < 60; at++) setThing(`${at * 90}`.padStart(5, "0"), "renamed")
+  for (let at = 0; at < 60; at++) setRow(`${at * 90}`.padStart(5, "0"), "renamed")
   const known = index.of("thing_1", "i1")
   expect(known?.changedKeys.length).toBeGreaterThan(0)
   database.transaction(() => {
-    for (let at = 0; at < 10_001; at++) setThing("00001", "again")
+    for (let at = 0; at < 10_001; at++) setRow("00001", "again")
   })()
   expect(index.of("thing_1", "i1")).toBeUndefined()
   runPending()
@@ -152,7 +152,7 @@ test("a replaced table gets its own index", () => {
 test("a removed instance leaves nothing in the index", () => {
   setThings(10)
   setThings(200, "i2")
-  setThing("Wolpertinger", "Wolpertinger", "i2")
+  setRow("Wolpertinger", "Wolpertinger", "i2")
   runPending()
   database.run("DELETE FROM thing_1 WHERE instance = 'i2'")
   expect(purgeRemoved()).toBeGreaterThan(2)
@@ -186,14 +186,14 @@ function purgeRemoved(): number {
 test("changed and removed rows leave no bytes in the file", () => {
   setThings(700)
   const people = Array.from({ length: 40 }, (_, at) => `9-${at}`)
-  for (const id of people) setThing(id, `Wolpertinger-${id} quixotic`)
+  for (const id of people) setRow(id, `Wolpertinger-${id} quixotic`)
   runPending()
   const isIn = (text: string) => indexBytes().includes(text)
   expect([isIn("wolpertinger"), isIn("quixotic")]).toEqual([true, true])
   const traces = ["wol", "olp", "qui", "uix", "xot"]
   expect(indexContents().terms).toEqual(expect.arrayContaining(traces))
-  for (const id of people.slice(0, 20)) setThing(id, undefined)
-  for (const id of people.slice(20)) setThing(id, "somebody")
+  for (const id of people.slice(0, 20)) setRow(id, undefined)
+  for (const id of people.slice(20)) setRow(id, "somebody")
   runPending()
   expect([isIn("wolpertinger"), isIn("quixotic")]).toEqual([false, false])
   for (const trace of traces) expect(indexContents().terms).not.toContain(trace)
@@ -264,7 +264,7 @@ test("finds every row that contains a text, in any script and with any character
     for (let at = 0; at < 600; at++) {
       const name = pick([(text: string) => text, fold, foldName])(word(8))
       rows.set(`${at}`, name)
-      setThing(`${at}`, name)
+      setRow(`${at}`, name)
     }
   })()
   runPending()
@@ -283,7 +283,7 @@ test("finds a text of any length, and none that is in no row", () => {
   const long = Array.from({ length: 4096 }, (_, at) => String.fromCodePoint(97 + (at % 23))).join(
     "",
   )
-  setThing("long", long)
+  setRow("long", long)
   runPending()
   expect(findCandidates(long)).toEqual(["long"])
   expect(findCandidates(long.slice(1, 4000))).toEqual(["long"])
@@ -329,7 +329,7 @@ const openDescriptors = () =>
 test("its disk space is released immediately when it is closed", () => {
   setThings(2500)
   runPending()
-  setThing("00001", "renamed")
+  setRow("00001", "renamed")
   runPending()
   expect(findCandidates("renamed")).toEqual(["00001"])
   expect(openDescriptors()).toHaveLength(1)

@@ -11,11 +11,11 @@ const { baseUrl, protocol, files, typeName, method, request, calls, atOnce } = J
 
 const set = fromBinary(FileDescriptorSetSchema, Buffer.from(files, "base64"))
 const service = createFileRegistry(set).getService(typeName)
-const authorized = (next) => (message) => {
+const withAuthorization = (next) => (message) => {
   message.header.set("authorization", "Bearer an-old-token")
   return next(message)
 }
-const options = { baseUrl, httpVersion: "1.1", interceptors: [authorized] }
+const options = { baseUrl, httpVersion: "1.1", interceptors: [withAuthorization] }
 const transport =
   protocol === "grpc-web" ? createGrpcWebTransport(options) : createConnectTransport(options)
 const client = createClient(service, transport)

@@ -102,7 +102,7 @@ const costlyPictures: readonly CostlyRequest[] = [
 ]
 
 const json = "application/json"
-const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
+const nestArrays = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
 const members = (count: number) => Array.from({ length: count }, (_, at) => `"a${at}":{}`).join()
 const authorizing = "/oauth/v2/authorize?client_id=$client&claims="
 const users = (count: number) =>
@@ -110,7 +110,7 @@ const users = (count: number) =>
 
 const otherFiles: readonly CostlyRequest[] = [
   ...Object.entries({
-    "9,000 lists in a list": [`{"dataOrgs":${nested(4500)}}`, /^400 /],
+    "9,000 lists in a list": [`{"dataOrgs":${nestArrays(4500)}}`, /^400 /],
     "2,400 users without a name": [
       `{"dataOrgs":{"orgs":[{"orgId":"$fresh","org":{"name":"worst"},` +
         `"humanUsers":[${users(2400)}]}]}}`,
@@ -129,7 +129,7 @@ const otherFiles: readonly CostlyRequest[] = [
     }),
   ),
   ...Object.entries({
-    "14 kB of lists": nested(5000),
+    "14 kB of lists": nestArrays(5000),
     "14 kB of members": `{"userinfo":{${members(1400)}}}`,
   }).map(
     ([what, claims]): CostlyRequest => ({
@@ -141,7 +141,7 @@ const otherFiles: readonly CostlyRequest[] = [
     }),
   ),
   ...Object.entries({
-    "16 kB of lists": nested(8000),
+    "16 kB of lists": nestArrays(8000),
     "1 MB of spaces": " ".repeat(1024 * 1024),
     "16 kB of redirect URIs": `{"redirect_uris":[${'"a",'.repeat(3900)}"a"]}`,
     "600 keys": `{"jwks":{"keys":[${'{"kty":"RSA","n":"AQ"},'.repeat(600)}{}]}}`,

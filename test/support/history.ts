@@ -23,7 +23,7 @@ function findRegisterErrors(history: readonly RegisterOperation[]): readonly str
   const written = history.filter(({ kind }) => kind === "write")
   const writes = new Map(written.map((deed) => [deed.value, deed]))
   const reads = history.filter(({ kind, ended }) => kind === "read" && ended !== undefined)
-  const newestKnown = createNewestKnown([...written, ...reads], writes)
+  const newestKnown = createNewestReader([...written, ...reads], writes)
   return reads.flatMap((read) => {
     const { register, value, started: begun } = read
     const source = value === undefined ? undefined : writes.get(value)
@@ -41,7 +41,7 @@ function findRegisterErrors(history: readonly RegisterOperation[]): readonly str
  * The newest value known before a time: of the values seen by then, the one whose write started
  * last.
  */
-function createNewestKnown(
+function createNewestReader(
   deeds: readonly RegisterOperation[],
   writes: ReadonlyMap<string | undefined, RegisterOperation>,
 ): (

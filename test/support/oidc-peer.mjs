@@ -93,7 +93,7 @@ function handlerOf() {
 }
 
 /** The provider's original response, as an object. */
-async function said(request, response) {
+async function readResponse(request, response) {
   const chunks = []
   const write = response.write.bind(response)
   const end = response.end.bind(response)
@@ -130,7 +130,7 @@ async function control(request, response) {
 }
 
 /** The ID token with other claims, signed with the published key. */
-async function altered(idToken, claims) {
+async function alterToken(idToken, claims) {
   const payload = JSON.parse(Buffer.from(idToken.split(".")[1], "base64url").toString())
   const header = { alg: "RS256", kid: key.kid }
   return new SignJWT({ ...payload, ...claims })
@@ -154,7 +154,7 @@ createServer(async (request, response) => {
     return response.end("{}")
   }
   if (own === undefined) return handle(request, response)
-  const right = await said(request, response)
+  const right = await readResponse(request, response)
   if (pathname !== "/token") return answer(response, { ...right, ...own })
-  answer(response, { ...right, id_token: await altered(right.id_token, own) })
+  answer(response, { ...right, id_token: await alterToken(right.id_token, own) })
 }).listen(Number(port), () => process.stdout.write("listening\n"))

@@ -158,7 +158,7 @@ function limitsIn(argument: Node): readonly Node[] {
 const msOf = (node: Node): number => Number(node.getText().replaceAll("_", ""))
 
 /** Unfinished work belongs in the issue tracker, and skipped tests are not allowed. */
-export const unfinished: Rule = (source) => {
+export const unfinishedWork: Rule = (source) => {
   const lines = codeLines(source)
   return [
     ...matches(source, lines, /\b(TODO|FIXME|XXX|HACK)\b/, "unfinished work is not committed"),

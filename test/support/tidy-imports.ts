@@ -196,7 +196,7 @@ const polyfills: Readonly<Record<string, string>> = { "@peculiar/x509": "reflect
  * A static import of such a library comes after that of its polyfill. Without it a test passes only
  * if another file of its thread has loaded the polyfill before.
  */
-export const polyfilled: Rule = (source) => {
+export const polyfillOrder: Rule = (source) => {
   const all = nodesOf(source).filter(isImportDeclaration)
   const names = all.map(({ moduleSpecifier }) => moduleSpecifier.getText().slice(1, -1))
   return all.flatMap((node, at) => {
@@ -341,7 +341,7 @@ export function findCycle(
 export function findImportCycles(sources: readonly Source[]): readonly Finding[] {
   const files = sources.filter(({ path }) => /^(src|ui)\//.test(path))
   const byPath = new Map(files.map((source) => [source.path, targetsOf(source)]))
-  return connected(byPath).flatMap((circle) => {
+  return findComponents(byPath).flatMap((circle) => {
     const [path = "", ...others] = circle.toSorted()
     if (circle.length < 2 && !byPath.get(path)?.includes(path)) return []
     return [{ path, line: 1, message: `in a circle with ${others.join(", ")}` }]
@@ -352,7 +352,9 @@ const targetsOf = (source: Source): readonly string[] =>
   importsOf(source).flatMap(({ target }) => target ?? [])
 
 /** Tarjan's strongly connected components. */
-function connected(graph: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+function findComponents(
+  graph: ReadonlyMap<string, readonly string[]>,
+): readonly (readonly string[])[] {
   const [found, order, stack]: [string[][], Map<string, number>, string[]] = [[], new Map(), []]
   const visit = (node: string): number => {
     const own = order.size

@@ -126,7 +126,8 @@ export type OddWording = {
 
 /**
  * Where a text has a wording that the list for its kind contains. `path` is the file, or
- * the file and the key of a text, and decides which exceptions apply. Code between backticks is not read.
+ * the file and the key of a text, and decides which exceptions apply. Code between backticks is not
+ * read.
  */
 export function oddWordings(
   path: string,
@@ -149,7 +150,9 @@ export const unusedExceptions = (
 ) =>
   lists[kind].exceptions.filter(
     ({ path, words }) =>
-      !texts.some(([at, text]) => at.startsWith(path) && spaced(withoutCode(text)).includes(words)),
+      !texts.some(
+        ([at, text]) => at.startsWith(path) && collapseSpaces(withoutCode(text)).includes(words),
+      ),
   )
 
 function isAllowed(
@@ -160,7 +163,7 @@ function isAllowed(
 ): boolean {
   return exceptions.some((exception) => {
     if (!path.startsWith(exception.path)) return false
-    const around = spaced(prose.slice(Math.max(0, index - 60), index + 80))
+    const around = collapseSpaces(prose.slice(Math.max(0, index - 60), index + 80))
     return around.includes(exception.words)
   })
 }
@@ -169,12 +172,12 @@ function isAllowed(
 const acrossLines = ({ source, flags }: RegExp) =>
   new RegExp(source.replaceAll(" ", "\\s+"), `${flags}g`)
 
-const spaced = (text: string) => text.replaceAll(/\s+/g, " ")
+const collapseSpaces = (text: string) => text.replaceAll(/\s+/g, " ")
 
 const lineAt = (text: string, index: number) => text.slice(0, index).split("\n").length
 
 /** The same text, of the same length, with blanks for code, addresses and comments of Markdown. */
 const withoutCode = (text: string) =>
-  text.replaceAll(/^```[\s\S]*?^```|`[^`]*`|\]\([^)]*\)|https?:\/\/\S+|<!--[\s\S]*?-->/gm, blanked)
+  text.replaceAll(/^```[\s\S]*?^```|`[^`]*`|\]\([^)]*\)|https?:\/\/\S+|<!--[\s\S]*?-->/gm, blank)
 
-const blanked = (code: string) => code.replaceAll(/[^\n]/g, " ")
+const blank = (code: string) => code.replaceAll(/[^\n]/g, " ")

@@ -114,7 +114,7 @@ const prefixes = ["", "a:", "b:", "c:"]
 
 /** A plausible document; each prefix has one namespace, the default has several. */
 function randomDocument(below: (most: number) => number, defaults: readonly string[]): string {
-  const one = <Thing>(things: readonly Thing[], otherwise: Thing) =>
+  const one = <Item>(things: readonly Item[], otherwise: Item) =>
     things[below(things.length)] ?? otherwise
   const some = (most: number, make: () => string) =>
     Array.from({ length: below(most) }, make).join("")

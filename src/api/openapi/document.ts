@@ -40,7 +40,7 @@ export async function openApiOf(entries: readonly Entry[]): Promise<OpenApiDocum
   const documentation = {
     info: { title: "", version: "0.0.1", description, ...documentInfo },
     servers,
-    tags: tags.map((name) => ({ name, description: `Operations on ${lowered(name)}.` })),
+    tags: tags.map((name) => ({ name, description: `Operations on ${lowerFirst(name)}.` })),
     // The plugin adds the paths.
     paths: {},
     components: { schemas: { ...schemas.all(), Status }, securitySchemes, parameters },
@@ -130,7 +130,7 @@ function tagOf({ rule }: RestRoute): string {
 }
 
 /** The name in lower case for use within a sentence; acronyms such as SMS keep their case. */
-const lowered = (name: string): string =>
+const lowerFirst = (name: string): string =>
   name.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())
 
 /** Tags for paths whose first segment is not the name of a resource. */

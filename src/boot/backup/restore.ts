@@ -63,7 +63,7 @@ async function restoreInto(request: RestoreRequest, folder: Folder): Promise<Res
     if (position !== manifest.position) throw positionMismatchError(position, manifest)
     requireMatchingKey(request, folder)
     hasAll = true
-    await moveIntoPlace(folder, manifest)
+    await moveToTarget(folder, manifest)
     return { ...manifest, hasMasterKey: findMasterKey(folder, request.config) !== undefined }
   } finally {
     if (!hasAll) rmSync(folder.restoring, { recursive: true, force: true })
@@ -80,7 +80,7 @@ function requireMatchingKey({ config }: RestoreRequest, folder: Folder): void {
  * The database is moved last, so its presence means that the restore is complete. Files from the
  * operator are kept.
  */
-async function moveIntoPlace(folder: Folder, manifest: Manifest): Promise<void> {
+async function moveToTarget(folder: Folder, manifest: Manifest): Promise<void> {
   await syncFolder(folder.restoring)
   for (const part of parts.filter((each) => hasPart(manifest, each))) {
     const target = join(folder.path, part)

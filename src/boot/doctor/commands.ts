@@ -26,7 +26,7 @@ export type DoctorContext = {
   readonly started: number
   readonly server: () => Promise<{
     readonly drill: (start: StartInput) => Promise<{ instances: number; signatures: number }>
-    readonly selfCheckHere: <T>(
+    readonly runLocalSelfCheck: <T>(
       start: StartInput,
       work: (checker: Checker) => Promise<T>,
     ) => Promise<T>
@@ -93,8 +93,8 @@ async function runDeep(
       if (await isRunning(folder)) return work(await createServerChecker(context, folder))
       const claim = await claimFolder(config, random)
       try {
-        const { selfCheckHere } = await context.server()
-        return await selfCheckHere({ ...claim, config, started }, work)
+        const { runLocalSelfCheck } = await context.server()
+        return await runLocalSelfCheck({ ...claim, config, started }, work)
       } finally {
         claim.release()
       }

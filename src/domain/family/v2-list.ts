@@ -5,12 +5,12 @@ import { parsePage } from "../../kernel/page.ts"
 import { filterMissingError, toPagination, valueOfEnum } from "../../protocol/api/response.ts"
 import { type Cx, type Filter, type Searchable, search } from "../../store/index.ts"
 
-type ListOptions<Row, SearchFilter, Shown> = {
+type ListOptions<Row, SearchFilter, Resource> = {
   readonly table: Searchable
   /** By number of the sorting field; 0 if the request has none. */
   readonly columns: Readonly<Record<number, string>>
   readonly filterOf: (filter: SearchFilter) => Filter
-  readonly shown: (row: Row) => Shown
+  readonly shown: (row: Row) => Resource
 }
 
 type ListRequest<SearchFilter> = {
@@ -21,12 +21,12 @@ type ListRequest<SearchFilter> = {
 
 /** An operation of version 2 that lists one page of the rows that the caller can see. */
 export const listOf =
-  <Row, SearchFilter, Shown>({
+  <Row, SearchFilter, Resource>({
     table,
     columns,
     filterOf,
     shown,
-  }: ListOptions<Row, SearchFilter, Shown>) =>
+  }: ListOptions<Row, SearchFilter, Resource>) =>
   async (cx: Cx, req: ListRequest<SearchFilter>) => {
     const result = await search<Row>(cx, table, {
       page: parsePage(req.pagination),

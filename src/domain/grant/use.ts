@@ -15,7 +15,7 @@ import {
   table,
   text,
   view,
-  words,
+  wordList,
 } from "../../store/index.ts"
 import { type AppEvent, app } from "../app/index.ts"
 import { instance, requireInstance } from "../instance/index.ts"
@@ -151,7 +151,7 @@ const useTable = table(
     claims_read: integer(),
     signed_in: integer(),
     /** Scopes that the last sign-in requested and did not receive. */
-    dropped: words(),
+    dropped: wordList(),
   },
   {
     key: ["id"],

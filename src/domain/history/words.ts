@@ -55,10 +55,10 @@ export function fieldTitle(cx: Pick<Cx, "languages">, path: readonly string[]): 
   const { fields } = textsFor(cx)
   const isKey = (at: number) => keyedCollections.has(path[at - 1] ?? "")
   const wordsOf = (part: string) => (Object.hasOwn(fields, part) ? fields[part] : undefined)
-  return path.map((part, at) => (isKey(at) ? part : (wordsOf(part) ?? spaced(part)))).join(" › ")
+  return path.map((part, at) => (isKey(at) ? part : (wordsOf(part) ?? splitName(part)))).join(" › ")
 }
 
-const spaced = (name: string): string =>
+const splitName = (name: string): string =>
   name.replaceAll(/([a-z])([A-Z])/g, (_, end, next) => `${end} ${next.toLowerCase()}`)
 
 /** Converts a sequence; zero means unset. */

@@ -45,25 +45,28 @@ export const v2 = bindHandlers<Cx>()(InstanceService, {
   },
   listInstances: (req, cx) => listInstances(cx, req),
   addCustomDomain: async ({ customDomain: domain }, cx) =>
-    created(await addDomain(cx, cx.instance, { domain, generated: false })),
+    toCreation(await addDomain(cx, cx.instance, { domain, generated: false })),
   removeCustomDomain: async (req, cx) => {
     const previousVersion = findInstance(cx).version
-    return removed(previousVersion, await removeDomain(cx, cx.instance, req.customDomain))
+    return toDeletion(previousVersion, await removeDomain(cx, cx.instance, req.customDomain))
   },
   listCustomDomains: (req, cx) => listCustomDomains(cx, req),
   addTrustedDomain: async (req, cx) =>
-    created(await addTrustedDomain(cx, cx.instance, req.trustedDomain)),
+    toCreation(await addTrustedDomain(cx, cx.instance, req.trustedDomain)),
   removeTrustedDomain: async (req, cx) => {
     const previousVersion = findInstance(cx).version
-    return removed(previousVersion, await removeTrustedDomain(cx, cx.instance, req.trustedDomain))
+    return toDeletion(
+      previousVersion,
+      await removeTrustedDomain(cx, cx.instance, req.trustedDomain),
+    )
   },
   listTrustedDomains: (req, cx) => listTrustedDomains(cx, req),
 })
 
-const created = ({ changed }: Receipt) => ({ creationDate: toTimestamp(changed) })
+const toCreation = ({ changed }: Receipt) => ({ creationDate: toTimestamp(changed) })
 
 /** Without a date if nothing was deleted. */
-const removed = (previousVersion: number, { version, changed }: Receipt) =>
+const toDeletion = (previousVersion: number, { version, changed }: Receipt) =>
   version === previousVersion ? {} : { deletionDate: toTimestamp(changed) }
 
 function listInstances(cx: Cx, req: ListInstancesRequest) {

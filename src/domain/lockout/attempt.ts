@@ -6,7 +6,7 @@ import { paceMs } from "../../kernel/limit.ts"
 import { lru } from "../../kernel/lru.ts"
 import { type Sender, senderOf } from "../../protocol/sender.ts"
 import {
-  type AttemptTurn,
+  type AttemptPermission,
   aggregate,
   type Cx,
   type Event,
@@ -198,7 +198,10 @@ export async function runThrottled<T>(
   }
 }
 
-async function waitForSlot(keeper: QueueContext, attempt: QueuedAttempt): Promise<AttemptTurn> {
+async function waitForSlot(
+  keeper: QueueContext,
+  attempt: QueuedAttempt,
+): Promise<AttemptPermission> {
   const { line: key, isStranger } = attempt
   const { store, clock } = keeper
   const failures = isStranger
@@ -226,7 +229,7 @@ async function waitForSlot(keeper: QueueContext, attempt: QueuedAttempt): Promis
 
 /** Provides slots to another process; its open slots end when it exits. */
 export function createSlotServer(keeper: QueueContext) {
-  const slots = new Map<number, AttemptTurn>()
+  const slots = new Map<number, AttemptPermission>()
   let lastTicket = 0
   let isClosed = false
   return {

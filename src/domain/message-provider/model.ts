@@ -88,8 +88,8 @@ export type Providers = {
   readonly providers: Readonly<Record<string, Provider>>
 }
 
-type RecordedChange<Named> = {
-  readonly data: Named
+type RecordedChange<Data> = {
+  readonly data: Data
   readonly time: number
   readonly version: number
 }
@@ -103,14 +103,14 @@ function withSettings(
   return { ...state, providers: { ...state.providers, [data.id]: provider } }
 }
 
-const activated = (state: Providers, { data }: RecordedChange<ProviderRef>): Providers => ({
+const withActive = (state: Providers, { data }: RecordedChange<ProviderRef>): Providers => ({
   ...state,
   active: data.id,
 })
 
-const deactivated = (state: Providers): Providers => ({ ...state, active: undefined })
+const withoutActive = (state: Providers): Providers => ({ ...state, active: undefined })
 
-function removed(
+function withoutProvider(
   { active, providers }: Providers,
   { data }: RecordedChange<ProviderRef>,
 ): Providers {
@@ -128,16 +128,16 @@ export const messageProviders = aggregate<ProviderEvent, Providers>({
     "instance.smtp.config.changed": withSettings,
     "instance.smtp.config.http.added": withSettings,
     "instance.smtp.config.http.changed": withSettings,
-    "instance.smtp.config.activated": activated,
-    "instance.smtp.config.deactivated": deactivated,
-    "instance.smtp.config.removed": removed,
+    "instance.smtp.config.activated": withActive,
+    "instance.smtp.config.deactivated": withoutActive,
+    "instance.smtp.config.removed": withoutProvider,
     "instance.sms.configtwilio.added": withSettings,
     "instance.sms.configtwilio.changed": withSettings,
     "instance.sms.confighttp.added": withSettings,
     "instance.sms.confighttp.changed": withSettings,
-    "instance.sms.configactivated": activated,
-    "instance.sms.configdeactivated": deactivated,
-    "instance.sms.configremoved": removed,
+    "instance.sms.configactivated": withActive,
+    "instance.sms.configdeactivated": withoutActive,
+    "instance.sms.configremoved": withoutProvider,
   },
 })
 

@@ -26,10 +26,10 @@ import { type OrgRow, orgs } from "./view.ts"
 /** Operations that affect only the organization; the others are in org-cascade. */
 export const v2 = bindHandlers<Cx>()(OrganizationService, {
   updateOrganization: async (req, cx) =>
-    changed(await changeOrganization(cx, req.organizationId, changeIn(req))),
+    toChangeResponse(await changeOrganization(cx, req.organizationId, changeIn(req))),
   listOrganizations: (req, cx) => list(cx, req),
   activateOrganization: async (req, cx) =>
-    changed(await activateOrganization(cx, req.organizationId)),
+    toChangeResponse(await activateOrganization(cx, req.organizationId)),
 })
 
 const changeIn = ({ name, oidcSettings }: UpdateOrganizationRequest): OrganizationChange => ({
@@ -37,7 +37,7 @@ const changeIn = ({ name, oidcSettings }: UpdateOrganizationRequest): Organizati
   ...(oidcSettings && { oidc: parseOrgOidc(oidcSettings) }),
 })
 
-const changed = (receipt: Receipt) => ({ changeDate: toTimestamp(receipt.changed) })
+const toChangeResponse = (receipt: Receipt) => ({ changeDate: toTimestamp(receipt.changed) })
 
 async function list(cx: Cx, req: ListOrganizationsRequest) {
   const found = await search<OrgRow>(cx, orgs, {

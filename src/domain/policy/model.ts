@@ -63,7 +63,7 @@ const applyRemoved =
     return rest
   }
 
-const unchanged = (state: Policies): Policies => state
+const keepState = (state: Policies): Policies => state
 
 /** All policies of an owner in one stream, because most calls read several. */
 export const policies = aggregate<PolicyEvent, Policies>({
@@ -86,8 +86,8 @@ export const policies = aggregate<PolicyEvent, Policies>({
     "org.policy.label.preview.added": applyValues("label.preview"),
     "org.policy.label.preview.changed": applyValues("label.preview"),
     "org.policy.label.preview.removed": applyRemoved("label.preview"),
-    "instance.policy.label.assets.removed": unchanged,
-    "org.policy.label.assets.removed": unchanged,
+    "instance.policy.label.assets.removed": keepState,
+    "org.policy.label.assets.removed": keepState,
     "instance.policy.lockout.added": applyValues("lockout"),
     "instance.policy.lockout.changed": applyValues("lockout"),
     "org.policy.lockout.added": applyValues("lockout"),

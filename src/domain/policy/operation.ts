@@ -14,17 +14,17 @@ export type PolicyContext = {
 }
 
 /** Conversions between policy values and the messages of an API version. */
-type PolicyConversions<V extends PolicyValues, Requested, Shown> = {
+type PolicyConversions<V extends PolicyValues, Requested, PolicyMessage> = {
   /** Request fields whose values have another name. */
   readonly names?: FieldNames
   readonly read: (requested: Requested) => Partial<V>
-  readonly show: (values: V, context: PolicyContext) => Shown
+  readonly show: (values: V, context: PolicyContext) => PolicyMessage
 }
 
 /** The operations of version 1 on one policy. */
-export function policyOperations<V extends PolicyValues, Requested, Shown>(
+export function policyOperations<V extends PolicyValues, Requested, PolicyMessage>(
   policy: Policy<V>,
-  { read, show, names }: PolicyConversions<V, Requested, Shown>,
+  { read, show, names }: PolicyConversions<V, Requested, PolicyMessage>,
 ) {
   const shown = (cx: Cx, owner: PolicyOwner) => {
     const { values, isDefault, source: stand } = findPolicy(cx, owner, policy)
@@ -43,15 +43,15 @@ export function policyOperations<V extends PolicyValues, Requested, Shown>(
     apply: () => selectMasked<V>(requested, read(requested), names),
     isPartial: requested.updateMask !== undefined,
   })
-  const ofOrg = <Named>(orgOf: (requested: Named, cx: Cx) => string) => ({
-    get: (requested: Named, cx: Cx) => shown(cx, orgOf(requested, cx)),
-    add: async (requested: Requested & Named, cx: Cx) => ({
+  const ofOrg = <OwnerRequest>(orgOf: (requested: OwnerRequest, cx: Cx) => string) => ({
+    get: (requested: OwnerRequest, cx: Cx) => shown(cx, orgOf(requested, cx)),
+    add: async (requested: Requested & OwnerRequest, cx: Cx) => ({
       details: toDetails(await addPolicy(cx, orgOf(requested, cx), toUpdate(requested))),
     }),
-    update: async (requested: Requested & Named & MaskedRequest, cx: Cx) => ({
+    update: async (requested: Requested & OwnerRequest & MaskedRequest, cx: Cx) => ({
       details: toDetails(await changePolicy(cx, orgOf(requested, cx), changes(requested))),
     }),
-    reset: async (requested: Named, cx: Cx) => ({
+    reset: async (requested: OwnerRequest, cx: Cx) => ({
       details: toDetails(await resetPolicy(cx, orgOf(requested, cx), policy)),
     }),
   })

@@ -9,7 +9,7 @@ import {
   text,
   type ViewWriter,
   view,
-  words,
+  wordList,
 } from "../../store/index.ts"
 import { type OrgEvent, orgExists } from "../org/index.ts"
 import {
@@ -29,7 +29,7 @@ const linkTable = table(
     /** 0 if it was never used. */
     last_used: integer(),
     expires: integer(),
-    domains: words(),
+    domains: wordList(),
     revoked: bool(),
     approval: bool(),
     created: integer(),

@@ -59,7 +59,7 @@ function textEvents(
 ): readonly Draft<TextEvent>[] {
   const texts = Object.fromEntries(Object.entries(input).filter(([, text]) => text !== ""))
   for (const [key, text] of Object.entries(texts)) localized.template.validate(key, text)
-  if (JSON.stringify(sorted(texts)) === JSON.stringify(sorted(before ?? {}))) return []
+  if (JSON.stringify(sortTexts(texts)) === JSON.stringify(sortTexts(before ?? {}))) return []
   const data = refOf(localized)
   if (Object.keys(texts).length === 0) return [removedEvent(owner, data)]
   const set = { ...data, ...(isPartial && { isPartial }) }
@@ -114,7 +114,7 @@ const refOf = ({ template, language }: LocalizedTemplate): TemplateRef => ({
   language,
 })
 
-const sorted = (texts: Texts) => Object.entries(texts).toSorted(([a], [b]) => (a < b ? -1 : 1))
+const sortTexts = (texts: Texts) => Object.entries(texts).toSorted(([a], [b]) => (a < b ? -1 : 1))
 
 /** The complete texts of a template at a place, and their source. */
 export type EffectiveTexts = {

@@ -14,9 +14,9 @@ import type { Texts } from "./model.ts"
 import type { TextTemplate } from "./template.ts"
 
 /** Converts the texts of a template from and to v1 messages. */
-type TextConversion<Requested, Shown> = {
+type TextConversion<Requested, TextMessage> = {
   readonly parse: (requested: Requested) => Texts
-  readonly format: (texts: Texts) => Shown
+  readonly format: (texts: Texts) => TextMessage
 }
 
 /** The field of a request that contains a text: the field itself, or its block. */
@@ -28,9 +28,9 @@ const pickTexts = (texts: Texts, isIncluded: (name: string) => boolean): Texts =
 type LanguageRequest = { readonly language: string }
 
 /** The v1 operations on a template, which are the same for all templates. */
-export function operationsOf<Requested, Shown>(
+export function operationsOf<Requested, TextMessage>(
   template: TextTemplate,
-  { parse, format }: TextConversion<Requested, Shown>,
+  { parse, format }: TextConversion<Requested, TextMessage>,
 ) {
   const display = ({ texts, isDefault, receipt }: EffectiveTexts) => ({
     customText: { ...format(texts), isDefault, details: toDetails(receipt) },

@@ -30,7 +30,7 @@ export type Secrets = {
   /** Compares in constant time. */
   readonly matches: (hashed: string, plain: string, context: string) => boolean
   /**
-   * The private Ed25519 key for signing in the context `context`; deterministic. Its ID is that of a
+   * The private Ed25519 key for signing in a context; deterministic. Its ID is that of a
    * data key: the active one, unless `id` is given. Undefined for an unknown ID.
    */
   readonly signer: (context: string, id?: string) => Signer | undefined

@@ -214,7 +214,7 @@ export function createSelfCheckControl(services: ServerServices): Commands {
  * Runs the checks without a server: opens the store and handles the requests of the sign-in in this
  * process.
  */
-export async function selfCheckHere<T>(
+export async function runLocalSelfCheck<T>(
   start: StartInput,
   work: (checker: Checker) => Promise<T>,
 ): Promise<T> {

@@ -90,7 +90,7 @@ export function createTransferControl(services: TransferServices): Commands {
 }
 
 /** Transfers without a server: opens the store, runs the work, closes it. */
-export async function withTransferHere<T>(
+export async function withLocalTransfer<T>(
   start: StartInput,
   work: (carrier: OrganizationTransfer & UserTransfer) => Promise<T>,
 ): Promise<T> {

@@ -1,5 +1,5 @@
 import { closeSync, fdatasync, openSync } from "node:fs"
-import type { DurabilityMark, WalPlace } from "./mark.ts"
+import type { DurabilityMark, WalPosition } from "./mark.ts"
 
 /** Tracks the position up to which the log is written, and up to which it is synced. */
 export type Durability = {
@@ -16,7 +16,7 @@ export type Durability = {
 type Commit = {
   readonly commit: number
   readonly position: number
-  readonly place?: WalPlace | undefined
+  readonly place?: WalPosition | undefined
 }
 
 type SyncOptions = {

@@ -139,12 +139,12 @@ export type Log = {
     time: number,
   ) => { readonly stream: string; readonly id: string } | undefined
   /** The stored bytes; undefined if they are removed. Throws on damaged ones, naming them. */
-  readonly blob: (blobKey: BlobPlace) => Uint8Array<ArrayBuffer> | undefined
+  readonly blob: (blobKey: BlobLocation) => Uint8Array<ArrayBuffer> | undefined
   readonly close: () => Promise<void>
 }
 
 /** The key of a blob. */
-export type BlobPlace = {
+export type BlobLocation = {
   readonly instance: string
   readonly stream: string
   readonly id: string

@@ -13,10 +13,10 @@ import { Fault } from "../../kernel/fault.ts"
 import { readSalts } from "./wal.ts"
 
 /** The synced part of the WAL: a number of frames of one run. */
-export type WalPlace = { readonly salts: string; readonly frames: number }
+export type WalPosition = { readonly salts: string; readonly frames: number }
 
 /** What is known to be synced. */
-export type DurableState = WalPlace & {
+export type DurableState = WalPosition & {
   /** The position of the newest event. */
   readonly position: number
   /** Whether the WAL may have been truncated since, because the database file has all of it. */
@@ -26,9 +26,9 @@ export type DurableState = WalPlace & {
 /** A file next to the database that records that it exists, and how far it is synced. */
 export type DurabilityMark = {
   /** The current end of the open WAL, directly after a commit. */
-  readonly place: (wal: number) => WalPlace
+  readonly place: (wal: number) => WalPosition
   /** Records what has been synced. */
-  readonly advance: (location: WalPlace, position: number) => void
+  readonly advance: (location: WalPosition, position: number) => void
   /** Records, synced, that the WAL may be truncated from now on; false if that can't be written. */
   readonly release: () => Promise<boolean>
   /** The same synchronously, for a start, when nothing else waits. */

@@ -38,7 +38,7 @@ export type FollowerParts = {
 
 export function createFollower({ database, local, shared, forget }: FollowerParts): Follower {
   const sql = prepareStatements(database)
-  let place: LogPosition = readPlace(database)
+  let place: LogPosition = readPosition(database)
   return {
     place: () => place,
     isUpToDate: (head) => place.position >= head.position && place.number >= head.number,
@@ -71,7 +71,7 @@ export function createFollower({ database, local, shared, forget }: FollowerPart
 }
 
 /** The position of a file in the log. */
-export function readPlace(database: Database): LogPosition {
+export function readPosition(database: Database): LogPosition {
   const position = headOf(database)
   const number = readNumber(database, "log_number")
   const mark = readMark(database)

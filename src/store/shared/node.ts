@@ -7,7 +7,7 @@ import { headOf } from "../log/row.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
 import { createForget, type PruneParts, type SharedPruning } from "../retention/prune.ts"
 import type { Node } from "../store-parts.ts"
-import { createFollower, readPlace } from "./follower.ts"
+import { createFollower, readPosition } from "./follower.ts"
 import { createFollowingLog, type FollowingLog, type FollowingLogOptions } from "./following-log.ts"
 import type { LocalEvent, LocalEvents } from "./postgres-epoch.ts"
 import type { LogPosition, NodeStatus, OneTimeUse, SharedLog } from "./shared-log.ts"
@@ -44,7 +44,7 @@ export function readMembership(
   fresh: () => string,
 ): LogMembership {
   const follows = readMeta(database, "follows")
-  const place = readPlace(database)
+  const place = readPosition(database)
   if (follows === undefined && headOf(database) > 0) throw ownLogError()
   const folder = ensureFolderId(database, fresh)
   return {
@@ -175,7 +175,7 @@ export function createNode(
       dropClaims,
       purge,
       // Only as far as the file is synced: in-memory state is read again.
-      trim: (limit) => shared.trim(readPlace(database), limit),
+      trim: (limit) => shared.trim(readPosition(database), limit),
     },
   }
 }

@@ -100,7 +100,7 @@ export type StreamHistory<E extends AnyEvent, State> = {
     >
   }
   /** Events that can't be undone, by reason: types and patterns. */
-  readonly noUndo?: { readonly [Why in NoUndoReason]?: readonly string[] }
+  readonly noUndo?: { readonly [Reason in NoUndoReason]?: readonly string[] }
 }
 
 /** A history without its type parameters. */

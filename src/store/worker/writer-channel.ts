@@ -4,7 +4,7 @@ import { removeFailedEvent, retryFailedEvents } from "../reactor/progress.ts"
 import type { FailedSelection } from "../shared/shared-log.ts"
 import type { Store } from "../store.ts"
 import type { Channel } from "./channel.ts"
-import type { AttemptTurn, Writer } from "./writer.ts"
+import type { AttemptPermission, Writer } from "./writer.ts"
 
 /** Blobs as text, because the rest of a transaction is plain JSON. */
 type SentBlob = Omit<BlobRequest, "bytes"> & { readonly base64?: string }
@@ -49,7 +49,7 @@ export function createWriter({ ask }: Pick<Channel, "ask">): Writer {
   }
 }
 
-type TurnTicket = Omit<AttemptTurn, "over"> & { readonly ticket: number }
+type TurnTicket = Omit<AttemptPermission, "over"> & { readonly ticket: number }
 type SentDiskFault = { readonly code: Code; readonly id: string; readonly message: string }
 
 /** The requests that a reading process may send to the writer. */

@@ -16,7 +16,7 @@ export type QueuedAttempt = {
 }
 
 /** Permission for an attempt after a delay; the next attempts wait until it is over. */
-export type AttemptTurn = {
+export type AttemptPermission = {
   readonly delaySeconds: number
   /** The number of recent failures. */
   readonly failures: number
@@ -35,7 +35,7 @@ export type Writer = {
   /** Whether this is the first use of something that can be used once until a time in ms UTC. */
   readonly spendOnce: (usedKey: string, until: number) => Promise<boolean>
   /** Resolves when an attempt has its turn among all attempts for its account in all processes. */
-  readonly turn: (attempt: QueuedAttempt) => Promise<AttemptTurn>
+  readonly turn: (attempt: QueuedAttempt) => Promise<AttemptPermission>
   /** Counts a request against the quota of the instance; throws if it is exhausted. */
   readonly count: (instance: string) => Promise<void>
   /** Reports a disk failure of this process, which affects readiness. */

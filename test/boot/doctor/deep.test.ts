@@ -20,7 +20,7 @@ const start = 1_795_000_000_000
 const summarizeFindings = (findings: readonly Finding[]) =>
   findings.map(({ check, state, said }) => `${state} ${check}: ${said}`)
 
-function fakePlace(size: number) {
+function fakeStorage(size: number) {
   const { path, remove } = temporaryFolder()
   const folder = folderAt(join(path, "data"))
   const backups = join(path, "backups")
@@ -32,7 +32,7 @@ function fakePlace(size: number) {
 }
 
 test("requires disk space for the copy and the next backup, and inodes", () => {
-  const { folder, backups, config, remove } = fakePlace(10_000_000)
+  const { folder, backups, config, remove } = fakeStorage(10_000_000)
   const look = (rooms: Readonly<Record<string, FreeSpace>>) =>
     checkDiskSpace({
       folder,
@@ -57,7 +57,7 @@ test("requires disk space for the copy and the next backup, and inodes", () => {
 })
 
 test("restores no backup if the copy would fill the disk of the server", async () => {
-  const { folder, config, backups, remove } = fakePlace(10_000_000)
+  const { folder, config, backups, remove } = fakeStorage(10_000_000)
   const unused = () => Promise.reject(new Error("nothing is restored"))
   const [finding] = await checkRestore({
     folder,
@@ -135,7 +135,7 @@ test("codes of an authenticator app match RFC 6238, appendix B", () => {
 })
 
 test("runs one self-check at a time; the copy of a running one is left alone", () => {
-  const { folder, remove } = fakePlace(1)
+  const { folder, remove } = fakeStorage(1)
   const lock = takeDoctorLock(folder)
   mkdirSync(folder.doctorCopy)
   expect(() => takeDoctorLock(folder)).toThrow(

@@ -40,9 +40,9 @@ test("users and groups are assigned once, and removed", async () => {
   const before = await events()
   await add({ userIds: ["nobody"], groupIds: ["g1"] })
   expect(await events()).toBe(before)
-  expect(stored()).toEqual({ userIds: ["nobody"], groupIds: ["g1"] })
+  expect(listStored()).toEqual({ userIds: ["nobody"], groupIds: ["g1"] })
   await remove({ userIds: ["nobody", "owner"], groupIds: ["g1"] })
-  expect(stored()).toEqual({ userIds: [], groupIds: [] })
+  expect(listStored()).toEqual({ userIds: [], groupIds: [] })
 })
 
 test("all subjects of a call are assigned, or none", async () => {
@@ -56,7 +56,7 @@ test("all subjects of a call are assigned, or none", async () => {
   for (const [subjects, id] of refused) {
     await expect(async () => add(subjects)).rejects.toMatchObject({ id })
   }
-  expect(stored()).toEqual({ userIds: [], groupIds: [] })
+  expect(listStored()).toEqual({ userIds: [], groupIds: [] })
 })
 
 test("the instance owner can assign users of other organizations, but no groups", async () => {
@@ -64,7 +64,7 @@ test("the instance owner can assign users of other organizations, but no groups"
   await expect(async () => add({ groupIds: ["g2"] }, "owner")).rejects.toMatchObject({
     id: "group.missing",
   })
-  expect(stored()).toEqual({ userIds: ["stranger"], groupIds: [] })
+  expect(listStored()).toEqual({ userIds: ["stranger"], groupIds: [] })
 })
 
 test("no one else can change or see assignments", async () => {
@@ -75,7 +75,7 @@ test("no one else can change or see assignments", async () => {
   }
   await expect(async () => list("nobody")).rejects.toMatchObject({ code: "permission_denied" })
   expect(await list("stranger")).toEqual([])
-  expect(stored()).toEqual({ userIds: ["nobody"], groupIds: [] })
+  expect(listStored()).toEqual({ userIds: ["nobody"], groupIds: [] })
 })
 
 test("the project of a request must be that of the application", async () => {
@@ -119,5 +119,5 @@ test.each([
 ] as const)("an assignment is deleted with %s", async (_, act, rest) => {
   await add({ userIds: ["nobody"], groupIds: ["g1"] })
   await act()
-  expect(stored()).toEqual(rest)
+  expect(listStored()).toEqual(rest)
 })

@@ -29,13 +29,13 @@ const shown = async () =>
 
 test("by default, everyone can use an application", async () => {
   await create()
-  expect(await shown()).toMatchObject({ rule: EVERYONE })
+  expect(await readAccess()).toMatchObject({ rule: EVERYONE })
   expect(estate.store.state(estate.cx(), app, "a1")).not.toHaveProperty("access")
 })
 
 test.each([ASSIGNED, PROJECT_ROLE])("an application can be created with rule %s", async (rule) => {
   await create({ access: { rule } })
-  expect(await shown()).toMatchObject({ rule })
+  expect(await readAccess()).toMatchObject({ rule })
 })
 
 test("an update without a rule or with the same rule changes nothing", async () => {
@@ -47,7 +47,7 @@ test("an update without a rule or with the same rule changes nothing", async () 
   await estate.as("manager", "updateApplication", { ...applicationIds, name: "One" })
   expect([version(), await shown()]).toMatchObject([before, { rule: ASSIGNED }])
   await update({ rule: EVERYONE })
-  expect(await shown()).toMatchObject({ rule: EVERYONE })
+  expect(await readAccess()).toMatchObject({ rule: EVERYONE })
 })
 
 test("changing the rule requires permission to write applications of the project", async () => {
@@ -55,7 +55,7 @@ test("changing the rule requires permission to write applications of the project
   for (const person of ["nobody", "stranger"] as const) {
     await expect(async () => update({ rule: ASSIGNED }, person)).rejects.toThrow()
   }
-  expect(await shown()).toMatchObject({ rule: EVERYONE })
+  expect(await readAccess()).toMatchObject({ rule: EVERYONE })
 })
 
 test("access to the console can't be limited", async () => {
@@ -74,12 +74,12 @@ const requirements = {
 
 test("sign-in requirements are stored and removed independently", async () => {
   await create({ access: requirements })
-  expect(await shown()).toMatchObject({ rule: EVERYONE, ...requirements })
+  expect(await readAccess()).toMatchObject({ rule: EVERYONE, ...requirements })
   await update({ secondFactorRequired: false })
-  expect(await shown()).toMatchObject({ ...requirements, secondFactorRequired: false })
+  expect(await readAccess()).toMatchObject({ ...requirements, secondFactorRequired: false })
   await update({ rule: ASSIGNED })
   await update({ sessionMaxAge: { seconds: 0n }, allowedNetworks: { cidrs: [] } })
-  expect(await shown()).toMatchObject({
+  expect(await readAccess()).toMatchObject({
     rule: ASSIGNED,
     secondFactorRequired: false,
     sessionMaxAge: { seconds: 0n },

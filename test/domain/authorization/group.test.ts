@@ -40,7 +40,8 @@ const authorizeGroup = async (
   return (await act(user, "createGroupAuthorization", request)).id as string
 }
 const add = (id: string, ...userIds: string[]) => act("manager", "addUsersToGroup", { id, userIds })
-const held = (userId = "nobody", projectId = "p1") => listRolesByOrg(estate.cx(), userId, projectId)
+const listRoles = (userId = "nobody", projectId = "p1") =>
+  listRolesByOrg(estate.cx(), userId, projectId)
 const inOrg1 = (...keys: string[]) => [{ orgId: "org1", keys }]
 const granted = { projectId: "p2", grantedOrganizationId: "org1" }
 
@@ -49,16 +50,16 @@ describe("roles of a group on a project", () => {
     await authorizeGroup(["editor"])
     expect(held()).toEqual([])
     await add("staff", "nobody")
-    expect(held()).toEqual(inOrg1("editor"))
+    expect(listRoles()).toEqual(inOrg1("editor"))
     await act("manager", "removeUsersFromGroup", { id: "staff", userIds: ["nobody"] })
-    expect(held()).toEqual([])
+    expect(listRoles()).toEqual([])
   })
 
   test("are merged with the user's own roles and those of other groups, each once", async () => {
     await authorizeGroup(["editor", "reader"])
     await authorizeGroup(["reader", "admin"], { groupId: "sub" })
     await add("sub", "nobody")
-    expect(held()).toEqual(inOrg1("reader", "admin"))
+    expect(listRoles()).toEqual(inOrg1("reader", "admin"))
     await act("manager", "addGroupsToGroup", { id: "staff", groupIds: ["sub"] })
     const own = { userId: "nobody", projectId: "p1", organizationId: "org1", roleKeys: ["admin"] }
     await act("manager", "createAuthorization", own)
@@ -66,18 +67,18 @@ describe("roles of a group on a project", () => {
     expect(held()).toHaveLength(1)
     expect(listOwnRolesByOrg(estate.cx(), "nobody", "p1")).toEqual(inOrg1("admin"))
     await act("manager", "removeGroupsFromGroup", { id: "staff", groupIds: ["sub"] })
-    expect(held()[0]?.keys.toSorted()).toEqual(["admin", "reader"])
+    expect(listRoles()[0]?.keys.toSorted()).toEqual(["admin", "reader"])
   })
 
   test("change with the authorization, and end with it or its role, group or project", async () => {
     const id = await authorizeGroup(["editor", "reader"])
     await add("staff", "nobody")
     await act("manager", "updateGroupAuthorization", { id, roleKeys: ["admin", "reader"] })
-    expect(held()).toEqual(inOrg1("admin", "reader"))
+    expect(listRoles()).toEqual(inOrg1("admin", "reader"))
     await act("manager", "removeProjectRole", { projectId: "p1", roleKey: "admin" })
-    expect(held()).toEqual(inOrg1("reader"))
+    expect(listRoles()).toEqual(inOrg1("reader"))
     await estate.step((tx) => addRoles.within(tx, "p1", [{ key: "admin", displayName: "New" }]))
-    expect(held()).toEqual(inOrg1("reader"))
+    expect(listRoles()).toEqual(inOrg1("reader"))
     await act("manager", "deleteGroupAuthorization", { id })
     expect(held()).toEqual([])
     const update = act("manager", "updateGroupAuthorization", { id, roleKeys: [] })
@@ -85,11 +86,11 @@ describe("roles of a group on a project", () => {
     await authorizeGroup(["reader"])
     expect(held()).toEqual(inOrg1("reader"))
     await act("manager", "deleteGroup", { id: "staff" })
-    expect(held()).toEqual([])
+    expect(listRoles()).toEqual([])
     await add("sub", "nobody")
     await authorizeGroup(["reader"], { groupId: "sub" })
     await act("manager", "deleteProject", { projectId: "p1" })
-    expect(held()).toEqual([])
+    expect(listRoles()).toEqual([])
     const { groupAuthorizations } = await act("manager", "listGroupAuthorizations", {})
     expect(groupAuthorizations).toEqual([])
   })
@@ -117,15 +118,15 @@ describe("roles of a group on a project", () => {
     await expect(unknown).rejects.toMatchObject({ id: "authorization.role_unknown" })
     await authorizeGroup(["reader", "editor"], grantedProject)
     await add("staff", "nobody")
-    expect(held("nobody", "p2")).toEqual(inOrg1("reader", "editor"))
+    expect(listRoles("nobody", "p2")).toEqual(inOrg1("reader", "editor"))
     await act("stranger", "updateProjectGrant", { ...granted, roleKeys: ["editor"] })
-    expect(held("nobody", "p2")).toEqual(inOrg1("editor"))
+    expect(listRoles("nobody", "p2")).toEqual(inOrg1("editor"))
     await act("stranger", "deactivateProjectGrant", granted)
-    expect(held("nobody", "p2")).toEqual([])
+    expect(listRoles("nobody", "p2")).toEqual([])
     await act("stranger", "activateProjectGrant", granted)
-    expect(held("nobody", "p2")).toEqual(inOrg1("editor"))
+    expect(listRoles("nobody", "p2")).toEqual(inOrg1("editor"))
     await act("stranger", "deleteProjectGrant", granted)
-    expect(held("nobody", "p2")).toEqual([])
+    expect(listRoles("nobody", "p2")).toEqual([])
   })
 
   test("are limited to groups and projects of the same organization", async () => {

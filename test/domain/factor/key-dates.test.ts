@@ -26,7 +26,7 @@ const byUser = (name: string, request: object = {}): Promise<any> =>
 const byManager = (name: string): Promise<any> => estate.as("manager", name, { userId })
 
 /** The same key in every list; `u2f` is listed among other factors. */
-async function listed(kind: "passkey" | "u2f") {
+async function listKeys(kind: "passkey" | "u2f") {
   const [mine, theirs] =
     kind === "passkey"
       ? [await byUser("listMyPasswordless"), await byManager("listPasskeys")]
@@ -46,7 +46,7 @@ async function register(kind: "passkey" | "u2f") {
 test.each(["passkey", "u2f"] as const)("dates of a %s", async (kind) => {
   const key = await register(kind)
   const creationDate = timestampFromMs(estate.clock.now())
-  const fresh = await listed(kind)
+  const fresh = await listKeys(kind)
   expect(fresh).toMatchObject([{ creationDate }, { creationDate }])
   expect(fresh.map(({ lastUsedDate }) => lastUsedDate)).toEqual([undefined, undefined])
   estate.clock.advance(2 * hour)
@@ -55,5 +55,5 @@ test.each(["passkey", "u2f"] as const)("dates of a %s", async (kind) => {
   const given = JSON.stringify(key.assertion(options, { origin }))
   await estate.step(await factorChecks.webauthn(cx, { userId, given, challenge }))
   const dates = { creationDate, lastUsedDate: timestampFromMs(estate.clock.now()) }
-  expect(await listed(kind)).toMatchObject([dates, dates])
+  expect(await listKeys(kind)).toMatchObject([dates, dates])
 })

@@ -20,7 +20,7 @@ const unnest = async (id: string, ...groupIds: string[]) =>
 const addUser = (id: string, userId = "nobody") =>
   estate.as("manager", "addUsersToGroup", { id, userIds: [userId] })
 const groupsOf = (userId = "nobody") => effectiveGroupIds(estate.cx(), userId)
-const listed = async (user: TenantUser, filter?: object) => {
+const listGroups = async (user: TenantUser, filter?: object) => {
   const filters = filter ? [{ filter }] : []
   const { memberGroups } = await estate.as(user, "listMemberGroups", { filters })
   return memberGroups.map((each: any) => [each.groupId, each.memberGroupId, each.name])
@@ -49,7 +49,7 @@ describe("users of a nested group", () => {
     expect(groupsOf()).toEqual(["a", "b", "c"])
     await estate.as("manager", "deleteGroup", { id: "b" })
     expect(groupsOf()).toEqual(["c"])
-    expect(await listed("manager")).toEqual([])
+    expect(await listGroups("manager")).toEqual([])
     await nest("a", "c")
     expect(groupsOf()).toEqual(["a", "c"])
     await estate.as("manager", "removeUsersFromGroup", { id: "c", userIds: ["nobody"] })
@@ -79,13 +79,13 @@ describe("a group never contains itself", () => {
     await expect(nest("b", "a")).rejects.toMatchObject(cycle)
     await chain("b", "c", "d", "e")
     await expect(nest("e", "a")).rejects.toMatchObject(cycle)
-    expect(await listed("manager")).toHaveLength(4)
+    expect(await listGroups("manager")).toHaveLength(4)
   })
 
   test("by groups that are added in one call", async () => {
     await nest("b", "c")
     await expect(nest("c", "d", "b")).rejects.toMatchObject(cycle)
-    expect(await listed("manager")).toEqual([["b", "c", "Group c"]])
+    expect(await listGroups("manager")).toEqual([["b", "c", "Group c"]])
   })
 
   test("by two concurrent changes that are each valid", async () => {
@@ -95,7 +95,7 @@ describe("a group never contains itself", () => {
     await chain("c", "d", "e")
     const longer = await Promise.allSettled([nest("b", "c"), nest("e", "a")])
     expect(longer[1]).toMatchObject({ reason: cycle })
-    expect(await listed("manager")).toHaveLength(4)
+    expect(await listGroups("manager")).toHaveLength(4)
   })
 
   test("queries also terminate if stored groups contain each other", async () => {
@@ -158,17 +158,17 @@ describe("members", () => {
   test("are listed with their names, by group, by member and by name", async () => {
     await nest("a", "b", "c")
     await nest("b", "c")
-    expect(await listed("manager", { case: "groupIds", value: { ids: ["b"] } })).toEqual([
+    expect(await listGroups("manager", { case: "groupIds", value: { ids: ["b"] } })).toEqual([
       ["b", "c", "Group c"],
     ])
-    expect(await listed("manager", { case: "memberGroupIds", value: { ids: ["b"] } })).toEqual([
+    expect(await listGroups("manager", { case: "memberGroupIds", value: { ids: ["b"] } })).toEqual([
       ["a", "b", "Group b"],
     ])
     const named = { case: "nameFilter", value: { name: "GROUP C", method: 1 } }
-    expect(await listed("manager", named)).toHaveLength(2)
-    expect(await listed("stranger")).toEqual([])
-    await expect(listed("nobody")).rejects.toMatchObject({ code: "permission_denied" })
-    await expect(listed("manager", {})).rejects.toMatchObject({ id: "search.filter_empty" })
+    expect(await listGroups("manager", named)).toHaveLength(2)
+    expect(await listGroups("stranger")).toEqual([])
+    await expect(listGroups("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+    await expect(listGroups("manager", {})).rejects.toMatchObject({ id: "search.filter_empty" })
   })
 
   test("don't change when they are added or removed again", async () => {
@@ -188,7 +188,7 @@ describe("members", () => {
     }
     await estate.as("manager", "deleteGroup", { id: "c" })
     await expect(nest("a", "c")).rejects.toMatchObject({ id: "group.missing" })
-    expect(await listed("owner")).toEqual([])
+    expect(await listGroups("owner")).toEqual([])
     const many = Array.from({ length: 101 }, () => "b")
     for (const act of [nest, unnest]) {
       await expect(act("a", ...many)).rejects.toMatchObject({ id: "group.too_many_groups" })
@@ -199,9 +199,9 @@ describe("members", () => {
     await create("x", "stranger", "org2")
     await create("y", "stranger", "org2")
     await estate.as("stranger", "addGroupsToGroup", { id: "x", groupIds: ["y"] })
-    expect(await listed("owner")).toHaveLength(1)
+    expect(await listGroups("owner")).toHaveLength(1)
     await estate.as("owner", "deleteOrganization", { organizationId: "org2" })
-    expect(await listed("owner")).toEqual([])
+    expect(await listGroups("owner")).toEqual([])
   })
 
   test("are limited to 10,000 for each organization", () => {

@@ -14,7 +14,7 @@ const act = async (user: TenantUser, name: string, request: object = {}) =>
   estate.as(user, name, request)
 const events = async (request: object = {}): Promise<readonly any[]> =>
   (await act("owner", "listEvents", { limit: 1000, ...request })).events
-const shown = (matches: readonly any[]) =>
+const presentEvents = (matches: readonly any[]) =>
   matches.map(({ aggregate, type }) => [aggregate.type.type, aggregate.id, type.type])
 
 test("policies of an organization belong to it, by new and old names", async () => {
@@ -29,7 +29,7 @@ test("policies of an organization belong to it, by new and old names", async () 
     { ...type, aggregateId: "org/org1" },
     { ...type, aggregateId: "org1", resourceOwner: "org1" },
   ]) {
-    expect(shown(await events(request)), JSON.stringify(request)).toEqual(expected)
+    expect(presentEvents(await events(request)), JSON.stringify(request)).toEqual(expected)
   }
   for (const request of [
     { ...type, aggregateTypes: ["user"] },
@@ -50,7 +50,7 @@ test("parts of a project are presented with the project's ID", async () => {
   })
   await act("manager", "deleteApplication", { applicationId, projectId: "p1" })
   const found = await events({ aggregateTypes: ["project"], aggregateId: "p1" })
-  expect(shown(found).map(([, id, type]) => [id, type])).toEqual([
+  expect(presentEvents(found).map(([, id, type]) => [id, type])).toEqual([
     ["p1", "project.application.removed"],
     ["p1", "project.application.config.api.secret.changed"],
     ["p1", "project.application.config.api.added"],
@@ -59,7 +59,7 @@ test("parts of a project are presented with the project's ID", async () => {
   ])
   expect(found[0].payload).toEqual({ appId: applicationId })
   const byApp = await events({ aggregateId: applicationId })
-  expect(shown(byApp)).toEqual(shown(found.slice(0, 4)))
+  expect(presentEvents(byApp)).toEqual(presentEvents(found.slice(0, 4)))
   expect(await events({ aggregateTypes: ["app"], aggregateId: "p1" })).toHaveLength(4)
   for (const asc of [true, false]) {
     const whole = (await events({ aggregateId: "p1", asc })).map(({ sequence }) => sequence)
@@ -76,8 +76,10 @@ test("failed passwords belong to the user", async () => {
   await checkPassword(estate.cx(), "member", "wrong-password")
   const type = "user.human.password.check.failed"
   const expected = [["user", "member", type]]
-  expect(shown(await events({ eventTypes: [type] }))).toEqual(expected)
-  expect(shown(await events({ eventTypes: [type], aggregateId: "member" }))).toEqual(expected)
+  expect(presentEvents(await events({ eventTypes: [type] }))).toEqual(expected)
+  expect(presentEvents(await events({ eventTypes: [type], aggregateId: "member" }))).toEqual(
+    expected,
+  )
 })
 
 test("an event with several names is found by each, once", async () => {

@@ -155,7 +155,7 @@ test("of projects, grants, authorizations and applications", async () => {
   await act("manager", "updateProjectGrant", { ...pair, roleKeys: ["a", "b"] })
   const { projectGrants } = await act("manager", "listProjectGrants", {})
   expect(projectGrants).toHaveLength(1)
-  const { authorizationId } = { authorizationId: await authorized() }
+  const { authorizationId } = { authorizationId: await createAuthorization() }
   const grant = of("authorizationId", authorizationId)
   await act("manager", "updateAuthorization", { id: authorizationId, roleKeys: ["b"] })
   await undoAndRedo(grant)
@@ -214,7 +214,7 @@ test("of an API: its addresses and scopes", async () => {
   }
 })
 
-async function authorized(): Promise<string> {
+async function createAuthorization(): Promise<string> {
   const request = { userId: "nobody", projectId: "p1", organizationId: "org1", roleKeys: ["a"] }
   return (await act("manager", "createAuthorization", request)).id
 }

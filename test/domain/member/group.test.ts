@@ -39,7 +39,7 @@ const assignRoles = (
 const add = (id: string, ...userIds: string[]) => act("owner", "addUsersToGroup", { id, userIds })
 const nest = (id: string, ...groupIds: string[]) =>
   act("owner", "addGroupsToGroup", { id, groupIds })
-const held = (userId: string) =>
+const listRoles = (userId: string) =>
   listMemberships(estate.cx(), userId).map(({ level, id, roles }) => [level, id, ...roles])
 const rename = (userName: string) =>
   by(userName, "updateOrganization", { organizationId: "org1", name: userName })
@@ -51,10 +51,10 @@ describe("roles of a group", () => {
     await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
     await expect(rename("eve")).rejects.toMatchObject(denied)
     await add("admins", "eve")
-    expect(held("eve")).toEqual([["org", "org1", "ORG_OWNER"]])
+    expect(listRoles("eve")).toEqual([["org", "org1", "ORG_OWNER"]])
     await rename("eve")
     await act("owner", "removeUsersFromGroup", { id: "admins", userIds: ["eve"] })
-    expect(held("eve")).toEqual([])
+    expect(listRoles("eve")).toEqual([])
     await expect(rename("eve")).rejects.toMatchObject(denied)
   })
 
@@ -68,7 +68,7 @@ describe("roles of a group", () => {
     await nest("admins", "sub")
     await rename("eve")
     await act("owner", "deleteGroup", { id: "admins" })
-    expect(held("eve")).toEqual([])
+    expect(listRoles("eve")).toEqual([])
   })
 
   test("change and end immediately", async () => {
@@ -78,9 +78,9 @@ describe("roles of a group", () => {
     const viewer = { ...of, roles: ["ORG_OWNER_VIEWER"] }
     await act("owner", "updateGroupAdministrator", viewer)
     await expect(rename("eve")).rejects.toMatchObject(denied)
-    expect(held("eve")).toEqual([["org", "org1", "ORG_OWNER_VIEWER"]])
+    expect(listRoles("eve")).toEqual([["org", "org1", "ORG_OWNER_VIEWER"]])
     await act("owner", "deleteGroupAdministrator", of)
-    expect(held("eve")).toEqual([])
+    expect(listRoles("eve")).toEqual([])
     expect((await act("owner", "deleteGroupAdministrator", of)).deletionDate).toBeUndefined()
     const update = act("owner", "updateGroupAdministrator", viewer)
     await expect(update).rejects.toMatchObject({ id: "member.missing" })
@@ -118,10 +118,10 @@ describe("roles of a group", () => {
     const onGrant = { resource: { case: "projectGrant", value } }
     await assignRoles("admins", onGrant, ["PROJECT_GRANT_OWNER"])
     await add("admins", "eve")
-    expect(held("eve")).toEqual([["grant", expect.any(String), "PROJECT_GRANT_OWNER"]])
+    expect(listRoles("eve")).toEqual([["grant", expect.any(String), "PROJECT_GRANT_OWNER"]])
     const removed = { projectId: "p2", grantedOrganizationId: "org1" }
     await act("stranger", "deleteProjectGrant", removed)
-    expect(held("eve")).toEqual([])
+    expect(listRoles("eve")).toEqual([])
   })
 
   test("end with the organization of the group", async () => {
@@ -142,7 +142,7 @@ describe("roles of a group", () => {
     await expect(removed).rejects.toMatchObject({ id: "instance.last_owner" })
     const own = { userId: "eve", resource: onInstance }
     expect((await act("owner", "deleteAdministrator", own)).deletionDate).toBeUndefined()
-    expect(held("eve")).toHaveLength(1)
+    expect(listRoles("eve")).toHaveLength(1)
   })
 })
 
@@ -163,8 +163,8 @@ describe("a group has the rank of its roles", () => {
     ] as const) {
       await expect(by("clerk", name, request), name).rejects.toMatchObject(tooHigh)
     }
-    expect(held("eve")).toHaveLength(1)
-    expect(held("nobody")).toEqual([])
+    expect(listRoles("eve")).toHaveLength(1)
+    expect(listRoles("nobody")).toEqual([])
   })
 
   test("including the roles of all groups that contain it", async () => {
@@ -181,7 +181,7 @@ describe("a group has the rank of its roles", () => {
     await by("clerk", "addUsersToGroup", { id: "staff", userIds: ["clerk"] })
     const nested = by("clerk", "addGroupsToGroup", { id: "admins", groupIds: ["sub"] })
     await expect(nested).rejects.toMatchObject(tooHigh)
-    expect(held("clerk")).toEqual([["org", "org1", "ORG_USER_MANAGER"]])
+    expect(listRoles("clerk")).toEqual([["org", "org1", "ORG_USER_MANAGER"]])
   })
 
   test("and no one can assign or remove roles that they don't have", async () => {
@@ -249,7 +249,7 @@ describe("credentials that others created for users must be confirmed before", (
     const { preconditions } = await given.catch((cause) => cause)
     const confirmedCredentials = preconditions.map(({ subject }: { subject: string }) => subject)
     await act("owner", "createGroupAdministrator", { ...of, confirmedCredentials })
-    expect(held("eve")).toHaveLength(1)
+    expect(listRoles("eve")).toHaveLength(1)
   })
 
   test("the group has roles and they are added, directly or with another group", async () => {
@@ -257,12 +257,12 @@ describe("credentials that others created for users must be confirmed before", (
     await expect(add("admins", "eve")).rejects.toMatchObject(unconfirmed)
     await add("staff", "eve")
     await expect(nest("admins", "staff")).rejects.toMatchObject(unconfirmed)
-    expect(held("eve")).toEqual([])
+    expect(listRoles("eve")).toEqual([])
     const { preconditions } = await add("admins", "eve").catch((cause) => cause)
     const confirmedCredentials = preconditions.map(({ subject }: { subject: string }) => subject)
     const nested = { id: "admins", groupIds: ["staff"], confirmedCredentials }
     await act("owner", "addGroupsToGroup", nested)
-    expect(held("eve")).toHaveLength(1)
+    expect(listRoles("eve")).toHaveLength(1)
   })
 
   test("a role of a group receives more permissions", async () => {

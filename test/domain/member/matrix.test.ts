@@ -12,7 +12,7 @@ import { authority, loadOperations } from "../../../src/server/modules.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { callerOf, type TestEnvironment } from "../../support/test-environment.ts"
 import {
-  type AccessWay,
+  type AccessPath,
   accessWaysOf,
   goldenRoles,
   levelsByName,
@@ -124,7 +124,7 @@ function outcome(subject: Subject, method: DescMethod, request: Message, by = un
 }
 
 /** The result by the golden lists, computed independently of the code under test. */
-function expected(subject: Subject, method: AccessWay): string {
+function expectedOutcome(subject: Subject, method: AccessPath): string {
   if (subject.caller.kind === "anonymous") return "unauthenticated"
   const isForeign = subject === otherOrgOwner || subject === otherInstanceOwner
   if (isForeign && method.id === "@org") return "not_found"
@@ -143,9 +143,9 @@ function expected(subject: Subject, method: AccessWay): string {
 const isOnLevel = (on: string) => (level: string) => level === on
 
 /** Resources that belong to the user without a role. */
-const isPersonal = ({ resource }: AccessWay) => resource === "user" || resource === "session"
+const isPersonal = ({ resource }: AccessPath) => resource === "user" || resource === "session"
 
-const passesAsSelf = ({ permissions }: Subject, { self }: AccessWay) =>
+const passesAsSelf = ({ permissions }: Subject, { self }: AccessPath) =>
   self === "authenticated" || (self !== "" && permissions.has(self))
 
 const flags = [
@@ -158,7 +158,8 @@ const flags = [
 ]
 
 /** An operation on the called instance, or one that a flag selects. */
-const isAboutItself = ({ resource, id }: AccessWay) => resource === "instance" && flags.includes(id)
+const isAboutItself = ({ resource, id }: AccessPath) =>
+  resource === "instance" && flags.includes(id)
 
 /** The differences between both, by operation and access rule. */
 function disagreements(subject: Subject, by = unranked): readonly string[] {
@@ -182,9 +183,9 @@ function trialsOf(
   const ways = accessWaysOf(rule)
   if (typeof ways === "string") return [[requestFor(method, unnamed), expectedOpen(subject, rule)]]
   if (!ways.every(({ isSearch }) => isSearch)) {
-    return ways.map((mode) => [requestFor(method, mode), expected(subject, mode)])
+    return ways.map((mode) => [requestFor(method, mode), expectedOutcome(subject, mode)])
   }
-  const each = ways.map((method) => expected(subject, method))
+  const each = ways.map((method) => expectedOutcome(subject, method))
   const wanted = each.includes("allowed") ? "allowed" : (each[0] ?? "")
   return [[requestFor(method, unnamed), wanted]]
 }
@@ -230,7 +231,7 @@ describe("every operation is permitted to exactly the callers of the golden list
   })
 })
 
-const unnamed: AccessWay = {
+const unnamed: AccessPath = {
   permission: "",
   resource: "instance",
   isSearch: false,

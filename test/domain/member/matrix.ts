@@ -23,7 +23,7 @@ import { openTestEnvironment, type TestEnvironment } from "../../support/test-en
 type Level = Target["level"]
 
 /** One access rule in the format of the golden list. */
-export type AccessWay = {
+export type AccessPath = {
   readonly permission: string
   readonly resource: string
   readonly isSearch: boolean
@@ -44,7 +44,7 @@ const rulePattern = new RegExp(
  */
 export function accessWaysOf(
   rule: string,
-): readonly AccessWay[] | "public" | "authenticated" | "system" {
+): readonly AccessPath[] | "public" | "authenticated" | "system" {
   if (rule === "public" || rule === "authenticated") return rule
   if (rule.startsWith("system ")) return "system"
   return rule.split(" | ").map((text) => {
@@ -56,7 +56,7 @@ export function accessWaysOf(
 }
 
 /** The permission and instance field of a system caller; undefined if there is none. */
-export function systemAccessWayOf(rule: string): AccessWay | undefined {
+export function systemAccessWayOf(rule: string): AccessPath | undefined {
   const [, permission = "", field] =
     /(?:^|or )system (\S+)(?: of instance (\S+))?$/.exec(rule) ?? []
   if (!permission) return undefined
@@ -153,7 +153,7 @@ export const requireFixture = (resource: string) => {
 /** A request that names only the resource of the rule, or another one. */
 export function requestFor(
   method: DescMethod,
-  { resource, id, parent }: AccessWay,
+  { resource, id, parent }: AccessPath,
   other?: string,
 ) {
   if (!id || id.startsWith("@")) return create(method.input)

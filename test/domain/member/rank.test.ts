@@ -12,7 +12,7 @@ import type { Caller } from "../../../src/kernel/context.ts"
 import { authority, loadOperations } from "../../../src/server/modules.ts"
 import { humanInput } from "../../support/tenant.ts"
 import { callerOf, type TestEnvironment } from "../../support/test-environment.ts"
-import { type AccessWay, goldenRoles, levelsByName, openMatrix, requestFor } from "./matrix.ts"
+import { type AccessPath, goldenRoles, levelsByName, openMatrix, requestFor } from "./matrix.ts"
 
 /** An operation with a rank: by its rule, or by an alternative rule. */
 type RankedOperation = {
@@ -21,7 +21,7 @@ type RankedOperation = {
   readonly requestFor: (id: string) => Message
 }
 
-const accessWayOf = ({ permission, resource, id, parent, self }: Access): AccessWay => ({
+const accessWayOf = ({ permission, resource, id, parent, self }: Access): AccessPath => ({
   permission,
   resource,
   id,

@@ -81,7 +81,7 @@ function serverAnswering(...answers: readonly (DeliveryResult | Error)[]) {
   return { mail, tried }
 }
 const accepted: DeliveryResult = { done: true, steps: [] }
-const rejected = (lasting: boolean): DeliveryResult => ({
+const createRejection = (lasting: boolean): DeliveryResult => ({
   done: false,
   lasting,
   concerns: "message",
@@ -103,7 +103,7 @@ test("waits without a provider, and is sent once there is one", async () => {
 
 test("greylisting: retries under the same ID, then sends", async () => {
   await activateServer()
-  const { mail, tried } = serverAnswering(rejected(false), rejected(false), accepted)
+  const { mail, tried } = serverAnswering(createRejection(false), createRejection(false), accepted)
   const reactors = startReactors({ mail })
   await addEva()
   await drain(reactors)
@@ -134,7 +134,7 @@ test("an instance that starts again sends under different IDs", async () => {
 
 test("a permanent rejection is a failure with its reason", async () => {
   await activateServer()
-  const { mail, tried } = serverAnswering(rejected(true))
+  const { mail, tried } = serverAnswering(createRejection(true))
   const reactors = startReactors({ mail })
   await addEva()
   await drain(reactors)
@@ -348,7 +348,7 @@ describe("the outbox", () => {
 
   test("resends failed messages as new messages", async () => {
     await activateServer()
-    const { mail, tried } = serverAnswering(rejected(true), accepted)
+    const { mail, tried } = serverAnswering(createRejection(true), accepted)
     const reactors = startReactors({ mail })
     await addEva()
     await drain(reactors)

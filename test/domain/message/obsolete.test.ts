@@ -16,7 +16,7 @@ let reactors: Reactors
 let answer: DeliveryResult
 beforeEach(async () => {
   estate = await openTenant(["i1"])
-  answer = rejected(true)
+  answer = createRejection(true)
   const mail = async () => answer
   const call = (instance: string) => ({
     ...estate.cx({ instance }),
@@ -29,7 +29,7 @@ afterEach(async () => {
   await estate.close()
 })
 
-const rejected = (lasting: boolean): DeliveryResult => ({
+const createRejection = (lasting: boolean): DeliveryResult => ({
   done: false,
   lasting,
   concerns: "message",
@@ -104,7 +104,7 @@ describe("a used code", () => {
   })
 
   test("is not retried if its message was waiting for a retry", async () => {
-    answer = rejected(false)
+    answer = createRejection(false)
     await activateServer()
     await invite()
     await drain()

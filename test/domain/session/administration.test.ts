@@ -29,17 +29,17 @@ const signIn = (id: string, orgId: string) =>
     tx.append(session, id, [{ type: "session.password.checked", data: version }])
   })
 
-const listed = async (user: TenantUser, ...queries: readonly object[]) => {
+const listSessions = async (user: TenantUser, ...queries: readonly object[]) => {
   const request = { queries: queries.map((query) => ({ query })), query: { asc: true } }
   const { sessions, details } = await estate.as(user, "listSessions", request)
   expect(details.totalResult).toBe(BigInt(sessions.length))
   return sessions
 }
 const ids = async (user: TenantUser, ...queries: readonly object[]) =>
-  (await listed(user, ...queries)).map(({ id }: { id: string }) => id)
+  (await listSessions(user, ...queries)).map(({ id }: { id: string }) => id)
 
 test("a session contains its user, device, creation time, and expiry", async () => {
-  const [shown] = await listed("owner", { case: "userIdQuery", value: { id: "stranger" } })
+  const [shown] = await listSessions("owner", { case: "userIdQuery", value: { id: "stranger" } })
   const now = estate.clock.now()
   expect(shown).toMatchObject({
     id: "stranger",

@@ -316,10 +316,10 @@ const prefixOf = (path: string): string =>
 function pathReadings(target: string): readonly string[] {
   const raw = target.replace(/\?.*$/s, "")
   const normal = URL.parse(raw.replace(/^\/*/, "/"), "http://host")?.pathname ?? raw
-  return [raw, normal].flatMap((path) => [path, decoded(path), decoded(decoded(path))])
+  return [raw, normal].flatMap((path) => [path, decodePath(path), decodePath(decodePath(path))])
 }
 
-function decoded(path: string): string {
+function decodePath(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {

@@ -188,13 +188,13 @@ export const jsonImport = fuzzTarget<
     return { people, entries }
   },
   check: ({ entries }, input) => {
-    const json = parsed(input.toString().replace(/^\ufeff/, ""))
+    const json = parseJson(input.toString().replace(/^\ufeff/, ""))
     if (!Array.isArray(json)) return
     requireEqual(entries, json, "a list is read as JSON.parse reads it")
   },
 })
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -245,7 +245,7 @@ export const transferLines = fuzzTarget<readonly TransferLine[]>({
     for (const number of numbers)
       requireProperty(wanted.includes(number), "each line is of the file")
     for (const at of wanted) {
-      const piece = toPiece(parsed(all[at - 1] ?? ""))
+      const piece = toPiece(parseJson(all[at - 1] ?? ""))
       const names = Object.keys(piece ?? {}).filter((name) => !/^(orgId|org_?state)$/i.test(name))
       requireProperty((piece && names.length === 0) || numbers.has(at), `line ${at} is not lost`)
     }

@@ -318,14 +318,14 @@ const mutateDeflated: Mutation = (input, { random, other }) => {
   )
 }
 
-const deflated = (xml: string) => encodeURIComponent(deflateRawSync(xml).toString("base64"))
+const deflateXml = (xml: string) => encodeURIComponent(deflateRawSync(xml).toString("base64"))
 
 /** SAML Bindings §3.4 and §3.5: a query string, or a form after "form:". */
 export const samlBinding = fuzzTarget({
   name: "saml-binding",
   seeds: () => [
-    `?SAMLRequest=${deflated("<a/>")}&RelayState=a%2Bb`,
-    `?SAMLResponse=${deflated("<a>\u00e4</a>")}&SigAlg=http%3A%2F%2Fa&Signature=AAAA`,
+    `?SAMLRequest=${deflateXml("<a/>")}&RelayState=a%2Bb`,
+    `?SAMLResponse=${deflateXml("<a>\u00e4</a>")}&SigAlg=http%3A%2F%2Fa&Signature=AAAA`,
     `form:SAMLResponse=${encodeURIComponent(Buffer.from("<a/>").toString("base64"))}&RelayState=b`,
     "?SAMLRequest=AA%0AAA&SAMLEncoding=urn%3Aa",
     "?a=b",

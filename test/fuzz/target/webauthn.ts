@@ -48,7 +48,7 @@ const dataOf = (flags: number, ...more: readonly Buffer[]): Buffer =>
     ...more,
   ])
 
-const encoded = (value: Buffer): string => value.toString("base64url")
+const encodeBase64url = (value: Buffer): string => value.toString("base64url")
 
 function creation(format: string, statement: Buffer): string {
   const attested = [
@@ -63,10 +63,10 @@ function creation(format: string, statement: Buffer): string {
     [text("authData"), bytes(dataOf(0x45, ...attested))],
   )
   return JSON.stringify({
-    id: encoded(credentialId),
+    id: encodeBase64url(credentialId),
     response: {
-      clientDataJSON: encoded(clientData("webauthn.create")),
-      attestationObject: encoded(attestationObject),
+      clientDataJSON: encodeBase64url(clientData("webauthn.create")),
+      attestationObject: encodeBase64url(attestationObject),
       transports: ["internal", "hybrid"],
     },
   })
@@ -77,11 +77,11 @@ function assertion(): string {
   const data = dataOf(0x05)
   const hash = createHash("sha256").update(client).digest()
   return JSON.stringify({
-    id: encoded(credentialId),
+    id: encodeBase64url(credentialId),
     response: {
-      clientDataJSON: encoded(client),
-      authenticatorData: encoded(data),
-      signature: encoded(sign(null, Buffer.concat([data, hash]), key)),
+      clientDataJSON: encodeBase64url(client),
+      authenticatorData: encodeBase64url(data),
+      signature: encodeBase64url(sign(null, Buffer.concat([data, hash]), key)),
       userHandle: "AAAA",
     },
   })
@@ -122,7 +122,7 @@ const tokens = [
 const jsonIn = (input: Buffer): unknown => JSON.parse(input.toString())
 const isSyntaxError = (error: unknown): boolean => error instanceof SyntaxError
 
-const packed = () =>
+const createPackedAttestation = () =>
   map(
     [text("alg"), int(-8)],
     [text("sig"), bytes(Buffer.alloc(64))],
@@ -134,14 +134,14 @@ export const webauthnRegistration = fuzzTarget({
   name: "webauthn-registration",
   seeds: () => [
     creation("none", map()),
-    creation("packed", packed()),
-    creation("fido-u2f", packed()),
-    creation("tpm", packed()),
+    creation("packed", createPackedAttestation()),
+    creation("fido-u2f", createPackedAttestation()),
+    creation("tpm", createPackedAttestation()),
     creation(
       "android-safetynet",
       map([text("ver"), text("1")], [text("response"), bytes(Buffer.from("a.b.c"))]),
     ),
-    creation("apple", packed()),
+    creation("apple", createPackedAttestation()),
   ],
   tokens,
   isRejection: isSyntaxError,
@@ -165,8 +165,8 @@ export const webauthnRegistration = fuzzTarget({
 })
 
 const storedKey = {
-  credentialId: encoded(credentialId),
-  publicKey: encoded(coseKey()),
+  credentialId: encodeBase64url(credentialId),
+  publicKey: encodeBase64url(coseKey()),
   signCount: 0,
   state: "ready",
   transports: [],

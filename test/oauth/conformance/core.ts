@@ -263,7 +263,7 @@ const reuseModule =
     expect((await rp.userinfo(tokens.accessToken)).status).toBe(401)
   }
 
-const unsigned = (claims: object) => `${part({ alg: "none" })}.${part(claims)}.`
+const createUnsignedToken = (claims: object) => `${part({ alg: "none" })}.${part(claims)}.`
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
 
 const errorModules: Readonly<Record<string, Module>> = {
@@ -282,7 +282,7 @@ const errorModules: Readonly<Record<string, Module>> = {
   "oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported": async (rp) => {
     const { variant, client } = rp
     const claims = { client_id: client.id, response_type: variant.responseType, nonce: "n" }
-    const error = await rp.errorOf({ request: unsigned({ ...claims, iss: client.id }) })
+    const error = await rp.errorOf({ request: createUnsignedToken({ ...claims, iss: client.id }) })
     expect(["request_not_supported", "invalid_request_object"]).toContain(error)
   },
   "oidcc-ensure-request-object-with-redirect-uri": async (rp) => {
@@ -291,11 +291,11 @@ const errorModules: Readonly<Record<string, Module>> = {
     const outside = await browserOf(rp.provider).go(
       rp.request({
         redirect_uri: evil,
-        request: unsigned({ ...inside, redirect_uri: redirectUri }),
+        request: createUnsignedToken({ ...inside, redirect_uri: redirectUri }),
       }),
     )
     expect([outside.response.status, outside.response.headers.get("location")]).toEqual([400, null])
-    const request = unsigned({ ...inside, redirect_uri: evil })
+    const request = createUnsignedToken({ ...inside, redirect_uri: evil })
     const within = await browserOf(rp.provider).go(rp.request({ request }))
     expect(within.path + within.page).not.toContain("evil.example")
     expect(within.path).not.toMatch(/[?#&](code|id_token)=/)

@@ -73,7 +73,7 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
   ) => {
     const path = request(changes, as)
     const first = await browser.go(path)
-    const wasAsked = !hasLeft(first)
+    const wasAsked = !isAtClient(first)
     // The sign-in must be later than the request, as with a real user.
     provider.clock.advance(1)
     return {
@@ -192,17 +192,17 @@ function defaultChecks(provider: Provider, variant: Variant) {
 }
 
 /** Whether a browser has returned to the client, or shows the page that posts to it. */
-const hasLeft = ({ path, page }: VisitedPage) => /^https:/.test(path) || postsToClient(page)
+const isAtClient = ({ path, page }: VisitedPage) => /^https:/.test(path) || postsToClient(page)
 
 const postsToClient = (page: string) => page.includes(`action="${redirectUri}"`)
 
 /** Fills in the login pages. */
 async function enterCredentials(browser: Browser, first: VisitedPage): Promise<VisitedPage> {
-  if (hasLeft(first)) return first
+  if (isAtClient(first)) return first
   if (first.path.startsWith("/ui/login/consent")) return giveConsent(browser, first)
   const fields = { loginName: "olga", password }
   const second = await browser.post(first, fields)
-  if (hasLeft(second) || !second.page.includes('name="password"')) return second
+  if (isAtClient(second) || !second.page.includes('name="password"')) return second
   return giveConsent(browser, await browser.post(second, fields))
 }
 

@@ -46,7 +46,7 @@ const changeSaml =
 const readSaml = async ({ get, resources: { samlId: applicationId } }: FormContext) =>
   (await get("GetApplication", { applicationId })).application.samlConfiguration.attributes
 
-const fixed = (name: string, text: string) => ({
+const fixedText = (name: string, text: string) => ({
   name,
   format: "SAML_ATTRIBUTE_FORMAT_BASIC",
   text,
@@ -195,12 +195,12 @@ export const applicationForms: readonly FormCase[] = [
     form: "application/saml-attributes.tsx 1",
     path: "/ui/console/applications/$samlId",
     open: pressButton("Edit: Assertions"),
-    otherChange: changeSaml({ mappings: [fixed("one", "1")] }),
+    otherChange: changeSaml({ mappings: [fixedText("one", "1")] }),
     ownChange: { mappings: 'two = "2"' },
     read: readSaml,
     both: {
       names: "SAML_ATTRIBUTE_NAMES_SHORT",
-      mappings: [fixed("one", "1"), fixed("two", "2")],
+      mappings: [fixedText("one", "1"), fixedText("two", "2")],
     },
   },
   {

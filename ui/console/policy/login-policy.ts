@@ -12,7 +12,7 @@ import {
   definePolicy,
   durationField,
   fieldTexts,
-  inverted,
+  invertField,
   type PolicyOwner,
   policyTexts,
 } from "./policy.ts"
@@ -50,10 +50,10 @@ export const loginPolicy = definePolicy({
   fields: [
     checkField(named("allowUsernamePassword")),
     checkField(hinted("allowMagicLink")),
-    inverted(named("disableLoginWithEmail")),
-    inverted(named("disableLoginWithPhone")),
+    invertField(named("disableLoginWithEmail")),
+    invertField(named("disableLoginWithPhone")),
     checkField(hinted("ignoreUnknownUsernames")),
-    inverted(hinted("hidePasswordReset")),
+    invertField(hinted("hidePasswordReset")),
     durationField(hinted("passwordCheckLifetime"), "policy.login.every_time"),
     {
       ...hinted("defaultRedirectUri"),

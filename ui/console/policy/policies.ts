@@ -8,7 +8,7 @@ import {
   checkField,
   definePolicy,
   fieldTexts,
-  inverted,
+  invertField,
   type PolicyDefinition,
   policyTexts,
 } from "./policy.ts"
@@ -203,8 +203,8 @@ const brandingPolicy = definePolicy({
           unsaid: defaultPolicyColors[colour.name],
         }) as const,
     ),
-    inverted(brandingFields.hinted("disableWatermark")),
-    inverted(brandingFields.hinted("hideLoginNameSuffix")),
+    invertField(brandingFields.hinted("disableWatermark")),
+    invertField(brandingFields.hinted("hideLoginNameSuffix")),
   ],
   instance: {
     get: admin.getPreviewLabelPolicy,

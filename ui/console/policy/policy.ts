@@ -157,7 +157,7 @@ export const checkField = <FieldBase extends object>(field: FieldBase) =>
   ({ ...field, kind: "check" }) as const
 
 /** A field that disables or hides something, under a label that allows or shows it. */
-export const inverted = <FieldBase extends object>(field: FieldBase) =>
+export const invertField = <FieldBase extends object>(field: FieldBase) =>
   ({ ...field, kind: "check", isInverted: true }) as const
 
 /** A duration field; `zero` is the text for none. */

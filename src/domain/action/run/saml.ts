@@ -5,7 +5,7 @@ import type { Effect } from "../script/messages.ts"
 import { effectError, lastByKey, parseMetadata } from "./effect.ts"
 import { runScripts, scriptsFor } from "./run.ts"
 import { canEditScripts, userAnswers, userForScript } from "./script-user.ts"
-import { callTargetsAbout, hasTargets } from "./target.ts"
+import { callTargetsForScript, hasTargets } from "./target.ts"
 
 /** An additional attribute of an assertion. */
 export type SamlAttribute = {
@@ -49,7 +49,7 @@ export async function complementSaml(
     },
     isLenient: () => canEditScripts(cx, userId, orgId),
   })
-  await callTargetsAbout(cx, "presamlresponse", {
+  await callTargetsForScript(cx, "presamlresponse", {
     userId,
     ignoresErrors: false,
     additionalData: () => ({}),

@@ -35,7 +35,7 @@ export type CallTargetsInput = {
 }
 
 /** Calls the targets of a function about a user. Throws if a target rejects, like a script. */
-export async function callTargetsAbout(
+export async function callTargetsForScript(
   cx: Cx,
   name: FunctionName,
   input: CallTargetsInput,

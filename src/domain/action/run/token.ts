@@ -7,7 +7,7 @@ import type { Effect } from "../script/messages.ts"
 import { effectError, lastByKey, parseMetadata, textArgument } from "./effect.ts"
 import { type FlowRun, runScripts, type Script, scriptsFor } from "./run.ts"
 import { canEditScripts, userAnswers, userForScript } from "./script-user.ts"
-import { callTargetsAbout, hasTargets, type TargetResponse } from "./target.ts"
+import { callTargetsForScript, hasTargets, type TargetResponse } from "./target.ts"
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -69,7 +69,7 @@ async function runComplement(cx: Cx, moment: FlowRun, input: ComplementInput): P
     isLenient: () => isConsole(cx, clientId) || canEditScripts(cx, userId, moment.orgId),
   })
   const name = functionNames[input.triggerType]
-  await callTargetsAbout(cx, name, {
+  await callTargetsForScript(cx, name, {
     userId,
     ignoresErrors: isConsole(cx, clientId),
     additionalData: () => ({ userinfo: claims, application: { client_id: clientId }, actor }),

@@ -22,7 +22,7 @@ const digest = (algorithm: string, ...parts: readonly Uint8Array[]): Buffer => {
   return hash.digest()
 }
 
-const repeated = (bytes: Uint8Array, length: number): Buffer =>
+const repeatBytes = (bytes: Uint8Array, length: number): Buffer =>
   Buffer.concat(Array(Math.ceil(length / bytes.length) || 0).fill(bytes)).subarray(0, length)
 
 /** The byte order of `$1$` hashes. */
@@ -41,7 +41,7 @@ export async function md5Crypt(plain: string, salt: string): Promise<string> {
     key,
     Buffer.from("$1$"),
     seed,
-    repeated(alternate, key.length),
+    repeatBytes(alternate, key.length),
     ...bits,
   )
   const last = await runRounds(1000, first, (before, round) =>
@@ -84,8 +84,8 @@ export async function shaCrypt(
   const alternate = digest(algorithm, key, seed, key)
   const bits: Buffer[] = []
   for (let left = key.length; left > 0; left >>= 1) bits.push(left & 1 ? alternate : key)
-  const first = digest(algorithm, key, seed, repeated(alternate, key.length), ...bits)
-  const keys = repeated(digest(algorithm, ...Array(key.length).fill(key)), key.length)
+  const first = digest(algorithm, key, seed, repeatBytes(alternate, key.length), ...bits)
+  const keys = repeatBytes(digest(algorithm, ...Array(key.length).fill(key)), key.length)
   const seeds = digest(algorithm, ...Array(16 + (first[0] ?? 0)).fill(seed)).subarray(
     0,
     seed.length,

@@ -107,9 +107,9 @@ export const v2 = bindHandlers<Cx>()(SettingsService, {
 })
 
 /** An operation of version 2 that returns a policy of an organization or the instance. */
-function getSettings<V extends PolicyValues, Shown>(
+function getSettings<V extends PolicyValues, PolicyMessage>(
   policy: Policy<V>,
-  show: (values: V, addressOf: (file: string) => string) => Shown,
+  show: (values: V, addressOf: (file: string) => string) => PolicyMessage,
 ) {
   return ({ ctx }: { readonly ctx?: RequestContext | undefined }, cx: Cx) => {
     const owner = requestedOrganization(cx, ctx?.resourceOwner)

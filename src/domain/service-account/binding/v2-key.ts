@@ -71,21 +71,21 @@ export const holderAndDates = (row: CredentialRow) => ({
   expirationDate: toTimestamp(row.expires),
 })
 
-type ListOptions<Row, Shown> = {
+type ListOptions<Row, Resource> = {
   readonly table: Searchable
   /** Column with the ID of the key or token. */
   readonly idColumn: string
-  readonly toMessage: (row: Row) => Shown
+  readonly toMessage: (row: Row) => Resource
 }
 
 type Filters = KeysSearchFilter["filter"] | PersonalAccessTokensSearchFilter["filter"]
 
 /** Lists keys or tokens of service accounts; both have the same sort fields. */
-export const credentialList = <Row extends CredentialRow, Shown>({
+export const credentialList = <Row extends CredentialRow, Resource>({
   table,
   idColumn: id,
   toMessage: shown,
-}: ListOptions<Row, Shown>) =>
+}: ListOptions<Row, Resource>) =>
   listOf({
     table,
     columns: ["created", "created", id, "user_id", "org", "expires"],

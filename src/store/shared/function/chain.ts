@@ -19,7 +19,7 @@ const keptChainPositions = 100_000
 export const chainFunctions = `
 CREATE OR REPLACE FUNCTION latchkey.chain_1() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- A log that goes back by hand has none of what it loses.
+  -- A log that is restored by hand has none of what it loses.
   IF NEW.position < OLD.position OR NEW.number < OLD.number THEN
     DELETE FROM latchkey.chain WHERE position > NEW.position OR number > NEW.number;
     RETURN NEW;
@@ -81,7 +81,7 @@ CREATE OR REPLACE FUNCTION latchkey.trim_chain_1(in_limit integer)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   upto bigint;
-  gone integer;
+  deleted_rows integer;
 BEGIN
   SELECT least(l.position - ${keptChainPositions}, (SELECT min(n.position) FROM latchkey.node n
     WHERE n.seen > clock_timestamp() - interval '7 days')) INTO upto FROM latchkey.log l;
@@ -89,7 +89,7 @@ BEGIN
     SELECT position, number FROM latchkey.chain WHERE position < upto
     ORDER BY position, number LIMIT in_limit
   );
-  GET DIAGNOSTICS gone = ROW_COUNT;
-  RETURN gone;
+  GET DIAGNOSTICS deleted_rows = ROW_COUNT;
+  RETURN deleted_rows;
 END $$;
 `

@@ -7,7 +7,7 @@ DECLARE
   head latchkey.log := latchkey.hold_1(in_part, in_run);
   one json;
   num bigint := head.number;
-  gone integer;
+  deleted_rows integer;
   total integer := 0;
 BEGIN
   FOR one IN SELECT s.value FROM json_array_elements(in_streams) s LOOP
@@ -18,8 +18,8 @@ BEGIN
     ) IS NOT FALSE;
     DELETE FROM latchkey.event e WHERE e.instance = one->>'instance' AND e.id = one->>'id'
       AND e.stream = one->>'stream';
-    GET DIAGNOSTICS gone = ROW_COUNT;
-    total := total + gone;
+    GET DIAGNOSTICS deleted_rows = ROW_COUNT;
+    total := total + deleted_rows;
     num := num + 1;
     INSERT INTO latchkey.change (number, position, kind, instance, stream, id, value)
     VALUES (num, head.position, 'forget', one->>'instance', one->>'stream', one->>'id',
@@ -37,13 +37,13 @@ CREATE OR REPLACE FUNCTION latchkey.drop_claims_1(
 ) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   head latchkey.log := latchkey.hold_1(in_part, in_run);
-  gone integer;
+  deleted_rows integer;
 BEGIN
   DELETE FROM latchkey.claim WHERE number IN (
     SELECT number FROM latchkey.claim WHERE expires <= in_before LIMIT in_limit
   );
-  GET DIAGNOSTICS gone = ROW_COUNT;
-  RETURN gone;
+  GET DIAGNOSTICS deleted_rows = ROW_COUNT;
+  RETURN deleted_rows;
 END $$;
 
 -- Stores a node's position, and removes changes that all nodes of the last week have.
@@ -53,7 +53,7 @@ CREATE OR REPLACE FUNCTION latchkey.trim_1(
 DECLARE
   head latchkey.log := latchkey.hold_1(in_part, in_run);
   upto bigint;
-  gone integer;
+  deleted_rows integer;
 BEGIN
   UPDATE latchkey.node SET number = in_number, seen = clock_timestamp() WHERE part = in_part;
   SELECT min(number) INTO upto FROM latchkey.node
@@ -61,9 +61,9 @@ BEGIN
   DELETE FROM latchkey.change WHERE number IN (
     SELECT number FROM latchkey.change WHERE number <= upto ORDER BY number LIMIT in_limit
   );
-  GET DIAGNOSTICS gone = ROW_COUNT;
-  IF gone > 0 THEN UPDATE latchkey.log SET trimmed = greatest(trimmed, upto); END IF;
-  RETURN gone;
+  GET DIAGNOSTICS deleted_rows = ROW_COUNT;
+  IF deleted_rows > 0 THEN UPDATE latchkey.log SET trimmed = greatest(trimmed, upto); END IF;
+  RETURN deleted_rows;
 END $$;
 
 -- Every node removes its own rows of a purged instance, so no change is recorded.
@@ -72,7 +72,7 @@ CREATE OR REPLACE FUNCTION latchkey.purge_1(
 ) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   head latchkey.log := latchkey.hold_1(in_part, in_run);
-  gone integer;
+  deleted_rows integer;
   total integer;
 BEGIN
   DELETE FROM latchkey.event WHERE position IN (
@@ -84,11 +84,11 @@ BEGIN
     SELECT number FROM latchkey.blob WHERE instance = in_instance AND stream <> in_keep
     LIMIT in_limit
   );
-  GET DIAGNOSTICS gone = ROW_COUNT;
-  total := total + gone;
+  GET DIAGNOSTICS deleted_rows = ROW_COUNT;
+  total := total + deleted_rows;
   DELETE FROM latchkey.claim WHERE number IN (
     SELECT number FROM latchkey.claim WHERE instance = in_instance LIMIT in_limit
   );
-  GET DIAGNOSTICS gone = ROW_COUNT;
-  RETURN total + gone;
+  GET DIAGNOSTICS deleted_rows = ROW_COUNT;
+  RETURN total + deleted_rows;
 END $$;`

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest"
 import * as words from "./support/tidy-calls.ts"
 import * as layering from "./support/tidy-console.ts"
-import { imports, libraries, polyfilled } from "./support/tidy-imports.ts"
+import { imports, libraries, polyfillOrder } from "./support/tidy-imports.ts"
 import * as kernel from "./support/tidy-kernel.ts"
 import * as walls from "./support/tidy-limits.ts"
 import { loginLayerRule } from "./support/tidy-login.ts"
@@ -198,16 +198,20 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     good: "process.exit(1)",
   },
   "work left to do": {
-    rule: words.unfinished,
+    rule: words.unfinishedWork,
     bad: "// TODO: later",
     good: 'const a = "TODO" // A todo.',
   },
   "a skipped test": {
-    rule: words.unfinished,
+    rule: words.unfinishedWork,
     bad: 'describe.skip("a", f)',
     good: 'describe.runIf(needs("gcc"))("a", f)\nrows.skip(5)',
   },
-  "a lonely test": { rule: words.unfinished, bad: 'test.only.each([1])("a", f)', good: "only(f)" },
+  "a lonely test": {
+    rule: words.unfinishedWork,
+    bad: 'test.only.each([1])("a", f)',
+    good: "only(f)",
+  },
   "a path of one machine": {
     rule: words.machineTraces,
     bad: `const data = "/${"home"}/ada/data"`,
@@ -229,13 +233,13 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     good: "// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it is for",
   },
   "a library before its polyfill": {
-    rule: polyfilled,
+    rule: polyfillOrder,
     path: "test/room/thing.test.ts",
     bad: 'import { Pem } from "@peculiar/x509"\nimport "reflect-metadata"',
     good: 'import "reflect-metadata"\nimport { Pem } from "@peculiar/x509"',
   },
   "a library after none, where only its types are used": {
-    rule: polyfilled,
+    rule: polyfillOrder,
     bad: 'import { type Extension, Pem } from "@peculiar/x509"',
     good: 'import type { Extension } from "@peculiar/x509"',
   },
@@ -478,8 +482,13 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
   "an error of a helper with an odd word in a template": {
     rule: prose.messageWordings,
     path: "test/room/thing.ts",
-    bad: "fieldError(id, { description: `this stays good for ` + a })",
+    bad: "fieldError(id, { description: `this is no longer good: ` + a })",
     good: "const a = `nobody called`",
+  },
+  "an odd wording in two parts of a text": {
+    rule: prose.messageWordings,
+    bad: 'const text = "the token is " +\n  "good now"',
+    good: 'const text = ["the token is ", "good now"]',
   },
   "a help text with an odd word": {
     rule: prose.messageWordings,

@@ -11,11 +11,12 @@ import {
   findImportCycles,
   imports,
   libraries,
-  polyfilled,
+  polyfillOrder,
 } from "./support/tidy-imports.ts"
 import * as kernel from "./support/tidy-kernel.ts"
 import * as walls from "./support/tidy-limits.ts"
 import { loginLayerRule } from "./support/tidy-login.ts"
+import * as names from "./support/tidy-names.ts"
 import * as prose from "./support/tidy-prose.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
 import { unusedExceptions } from "./support/tidy-texts.ts"
@@ -41,11 +42,11 @@ const rules: Readonly<Record<string, Rule>> = {
   "ports have types only": kernel.ports,
   "no import of src/login leads up its layers": loginLayerRule,
   "libraries stay where they are listed": libraries,
-  "a library comes after the polyfill that it needs": polyfilled,
+  "a library comes after the polyfill that it needs": polyfillOrder,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
   "tests wait for conditions, not for durations": words.durations,
   "no test has a limit that ends it before its waits": words.limits,
-  "nothing is left unfinished or skipped": words.unfinished,
+  "nothing is left unfinished or skipped": words.unfinishedWork,
   "nothing names the machine it was written on": words.machineTraces,
   "no comment waives the compiler or a wall": words.waivers,
   "the console makes forms in one way": words.forms,
@@ -53,6 +54,9 @@ const rules: Readonly<Record<string, Rule>> = {
   "no pattern stands where it fits anything": words.fittingPatterns,
   "no comment has a wording that is avoided": prose.commentWordings,
   "no message of an error and no help has one": prose.messageWordings,
+  "types are named with nouns": names.typeNames,
+  "parameters are named with nouns": names.parameterNames,
+  "functions are named with verbs or nouns": names.functionNames,
 }
 
 const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)

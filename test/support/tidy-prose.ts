@@ -33,27 +33,28 @@ const findWordings = (path: string, text: string): readonly Finding[] =>
 export const commentsOf = (source: Source): string => keepComments(blankLiterals(source))
 
 const protoCommentsOf = (text: string): string =>
-  keepComments(text.replaceAll(/"(?:\\.|[^"\\\n])*"/g, blanked))
+  keepComments(text.replaceAll(/"(?:\\.|[^"\\\n])*"/g, blank))
 
 function keepComments(code: string): string {
   let [text, end] = ["", 0]
   for (const { 0: comment, index } of code.matchAll(/\/\/.*|\/\*[\s\S]*?\*\//g)) {
-    text += dotted(code.slice(end, index)) + comment.replaceAll(commentMarks, blanked)
+    text += dotCode(code.slice(end, index)) + comment.replaceAll(commentMarks, blank)
     end = index + comment.length
   }
-  return text + dotted(code.slice(end))
+  return text + dotCode(code.slice(end))
 }
 
 const commentMarks = /^\s*(?:\/\/+|\/\*+|\*(?!\/))|\*+\/$/gm
 
-const dotted = (code: string) => code.replaceAll(/\S/g, "·")
+const dotCode = (code: string) => code.replaceAll(/\S/g, "·")
 
-const blanked = (text: string) => text.replaceAll(/[^\n]/g, " ")
+const blank = (text: string) => text.replaceAll(/[^\n]/g, " ")
 
 /**
  * The texts of a file, at their places, in the same form: messages of errors, help and everything
  * else that people read. In tests these are only the messages of errors, because their other texts
- * are names and data. Literals without a space are IDs and codes.
+ * are names and data. Literals without a space are IDs and codes. Sentences continue from one
+ * literal to the next if only a plus sign is between them.
  */
 export function textsOf(source: Source): string {
   const isTest = source.path.startsWith("test/")
@@ -64,10 +65,12 @@ export function textsOf(source: Source): string {
   const starts = new Map(literals.map((node) => [node.getStart(), node]))
   let [text, end] = ["", 0]
   for (const [start, node] of [...starts].sort(([a], [b]) => a - b)) {
-    text += dotted(source.text.slice(end, start)) + source.text.slice(start, node.end)
+    const between = source.text.slice(end, start)
+    text += /^\s*\+\s*$/.test(between) ? blank(between) : dotCode(between)
+    text += ` ${source.text.slice(start + 1, node.end - 1)} `
     end = node.end
   }
-  return text + dotted(source.text.slice(end))
+  return text + dotCode(source.text.slice(end))
 }
 
 /** An argument of `new Error(…)` or `fieldError(…)`, or a property such as `message`. */

@@ -414,7 +414,7 @@ describe("invalid declarations are rejected immediately:", () => {
     type E = Event<"rock.found">
     const rock = { stream: "rock", initial: 0, evolve: { "rock.found": () => 0 } } as const
     for (const wrong of [{ expires: () => 0 }, { retention: "transient" }] as const) {
-      expect(() => aggregate<E, number>({ ...rock, ...wrong })).toThrow(/and only these, need expires/)
+      expect(() => aggregate<E, number>({ ...rock, ...wrong })).toThrow(/only these, need expires/)
     }
   })
 

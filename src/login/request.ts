@@ -107,7 +107,7 @@ export function requirementsOf(
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
   const isUnvouched = isSelfRegistered(cx, request.appId)
   const requestFacts = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied }
-  const maxAge = smallerOf(asked.maxAge, requirementsOfApp(cx, asked.appId).maxAge)
+  const maxAge = smallerOf(request.maxAge, requirementsOfApp(cx, request.appId).maxAge)
   return {
     ...request,
     ...requestFacts,
@@ -190,7 +190,7 @@ function findAccessBarrier(
   if (home !== undefined && home !== cx.store.receipt(cx, user, userId)?.owner) {
     return "organisation"
   }
-  const denial = findAppDenial(cx, userId, asked.appId)
+  const denial = findAppDenial(cx, userId, request.appId)
   return denial && barriersByDenial[denial]
 }
 

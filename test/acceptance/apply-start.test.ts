@@ -94,7 +94,7 @@ organizations:
 
 test("the first start sets up the server and creates what the files describe", async () => {
   const { output } = await serve(setup + providersYaml)
-  expect(await applied()).toMatchObject({ state: "ok", said: expect.stringContaining(files) })
+  expect(await waitUntilApplied()).toMatchObject({ state: "ok", said: expect.stringContaining(files) })
   expect(output()).toContain(`setup completed at ${url}`)
   expect(output()).not.toContain("/setup#")
   expect(output()).toMatch(/applied .*: create project Wiki of organization Acme/)
@@ -115,7 +115,7 @@ test("the first start sets up the server and creates what the files describe", a
 
 test("a second start changes nothing, and a third one applies a changed file", async () => {
   const second = await serve(setup + providersYaml)
-  await applied()
+  await waitUntilApplied()
   expect(second.output()).toContain(`everything matches ${files}`)
   expect(second.output()).not.toContain("applied ")
   await second.stop()

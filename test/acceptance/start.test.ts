@@ -57,7 +57,7 @@ function expectStartError({ code, out, error }: ExitResult, pattern: RegExp) {
   expect(code).toBe(1)
   expect(out).toBe("")
   expect(error).toMatch(/^latchkey: [^\n]+\n$/)
-  expect(error).toMatch(about)
+  expect(error).toMatch(pattern)
   expect(error).not.toMatch(/internal error|\bat \S+:\d+|SQLITE_|Error:/)
 }
 

@@ -86,7 +86,7 @@ describe.runIf(needs("chromium"))("the branding of an instance", () => {
     await file("Logo, dark").setInputFiles(drawing("<script>alert(1)</script>"))
     await row("Logo, dark").getByText("<script>").waitFor()
     await file("Font").setInputFiles(png(20))
-    await row("Font").getByText("no font that can be read").waitFor()
+    await row("Font").getByText("the file is not a valid font").waitFor()
   })
 
   test("applies to all users after activation, in light and dark mode", async () => {

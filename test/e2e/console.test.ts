@@ -443,7 +443,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     }
     await other.goto(`${server.url}/ui/console/signing-keys`)
     await other.getByRole("heading", { name: "This page couldn't be loaded" }).waitFor()
-    await other.getByText("This needs the permission iam.web_key.read").waitFor()
+    await other.getByText("Permission denied: iam.web_key.read is required").waitFor()
     await other.context().close()
   })
 

@@ -52,7 +52,7 @@ test("deletes its data directory, unless one is named, which no other mode opens
     ["move", "--to", "postgres://127.0.0.1:9/latchkey"],
   ]) {
     const { code, output } = await run([...words, "--data", kept])
-    expect([code, output]).toEqual([1, expect.stringContaining("was made by latchkey dev")])
+    expect([code, output]).toEqual([1, expect.stringContaining("was created by latchkey dev")])
   }
 })
 const onlyFolders = { cwd: folder.path, onlyFiles: false }
@@ -83,7 +83,7 @@ test("rejects a directory that is not empty, and every host but this machine", a
   mkdirSync(other)
   writeFileSync(join(other, "latchkey.db"), "somebody's")
   const foreign = await run(["dev", "--data", other])
-  expect(foreign.output).toContain("was not made by latchkey dev")
+  expect(foreign.output).toContain("was not created by latchkey dev")
   for (const flags of [
     ["--listen", ":8080"],
     ["--grpc-listen", "0.0.0.0:1"],
@@ -91,7 +91,7 @@ test("rejects a directory that is not empty, and every host but this machine", a
     const refused = await run(["dev", "--data", kept, ...flags])
     expect([refused.code, refused.output]).toEqual([
       1,
-      expect.stringContaining("this machine alone"),
+      expect.stringContaining("must listen on a loopback address"),
     ])
   }
 })

@@ -285,7 +285,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
         await service.get("UpdateAuthorization", { id: authorizationId, roleKeys: ["editor"] })
         const { answer: shut } = await call()
         expect([shut.status, shut.challenges]).toEqual([403, []])
-        expect(shut.body).toContain("You have none of the roles")
+        expect(shut.body).toContain("You don't have any of the roles")
       } finally {
         await proxy.stop()
       }

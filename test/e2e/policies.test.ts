@@ -189,7 +189,7 @@ describe.runIf(needs("chromium"))("an owner who edits policies", () => {
     const dialog = page.getByRole("dialog")
     await dialog.getByLabel("Length", { exact: true }).fill("3")
     await dialog.getByRole("button", { name: "Save" }).click()
-    await dialog.getByText("guessed too easily").waitFor()
+    await dialog.getByText("are too easy to guess").waitFor()
     await dialog.getByLabel("Length", { exact: true }).fill("9")
     await dialog.getByRole("button", { name: "Save" }).click()
     await dialog.waitFor({ state: "detached" })

@@ -132,7 +132,7 @@ describe.runIf(needs("chromium"))("an application on the same machine as the ser
       },
       { what: "the failure on the page", intervalMs: 500 },
     )
-    await section().getByText("it answered with status 503").waitFor()
+    await section().getByText("the response had the status 503").waitFor()
     await section().getByText("Next attempt").waitFor()
   })
 })

@@ -74,7 +74,7 @@ describe.runIf(needs("chromium"))("the assertions of a SAML application", () => 
     await page.locator('[name="roles"]').fill("groups")
     await page.getByLabel("Enforce the requested sign-in method").check()
     await save.click()
-    await page.getByText("each needs one of").waitFor()
+    await page.getByText("each mapping requires one of").waitFor()
     await lines.fill(
       (await lines.inputValue()).replace(
         "urn:b (basic) = metadata badge",

@@ -192,7 +192,7 @@ test.each([
   const { code, of } = await proxied.deep("--backup", backup)
   expect([code, of("sign-in")?.state]).toEqual([3, "wrong"])
   expect(of("sign-in")?.said).toContain(`the sign-in fails at ${step}: `)
-  expect(of("sign-in")?.said).toContain(why)
+  expect(of("sign-in")?.said).toContain(reason)
   expect(await listTemporaryUsers()).toEqual([])
 })
 

@@ -30,7 +30,7 @@ const add = (subjects: object, who: TenantUser = "manager") =>
   estate.as(who, "addApplicationAssignments", { ...applicationIds, ...subjects })
 const remove = (subjects: object, who: TenantUser = "manager") =>
   estate.as(who, "removeApplicationAssignments", { ...applicationIds, ...subjects })
-const stored = () => assignmentsOf(estate.cx(), "a1")
+const listStored = () => assignmentsOf(estate.cx(), "a1")
 const list = async (user: TenantUser = "manager", filters: readonly object[] = []) =>
   (await estate.as(user, "listApplicationAssignments", { filters })).assignments
 

@@ -24,7 +24,7 @@ const create = (more: object = {}) =>
   })
 const update = (access: object, who: "manager" | "stranger" | "nobody" = "manager") =>
   estate.as(who, "updateApplication", { ...applicationIds, access })
-const shown = async () =>
+const readAccess = async () =>
   (await estate.as("manager", "getApplication", { applicationId: "a1" })).application.access
 
 test("by default, everyone can use an application", async () => {

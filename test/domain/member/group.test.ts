@@ -287,7 +287,7 @@ describe("lists", () => {
     await assignRoles("staff", onOrg("org1"), ["ORG_USER_MANAGER", "ORG_OWNER_VIEWER"])
     const found = async (filter?: object, who: TenantUser = "owner") => {
       const filters = filter ? [{ filter }] : []
-      const { groupAdministrators } = await act(user, "listGroupAdministrators", { filters })
+      const { groupAdministrators } = await act(who, "listGroupAdministrators", { filters })
       return groupAdministrators.map((each: any) => [each.group.name, ...each.roles]).toSorted()
     }
     expect(await found()).toHaveLength(3)

@@ -176,7 +176,7 @@ export function logConformance(name: string, open: OpenLog): void {
     test("what applying throws undoes the step, its claims and its position", async () => {
       refuse = "b"
       const both = step([event("a", 1), event("b", 1)], { claims: [claimKey("a", "k")] })
-      await expect(log.append(both)).rejects.toThrow("b is refused")
+      await expect(log.append(both)).rejects.toThrow("b is rejected")
       expect(applied()).toEqual([])
       expect(await all()).toEqual([])
       expect(log.holder("i1", "key", "k", time)).toBeUndefined()

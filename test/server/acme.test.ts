@@ -152,7 +152,7 @@ describe.runIf(needs("pebble"))("an authority that validates by TLS", () => {
     const blind = { type: "tls-alpn-01", hint: "none", show: async () => () => {} } as const
     const unseen = createAcmeIssuer(config, { clock: systemClock, shelf, proof: blind })
     await expect(unseen.issue("id.example.com")).rejects.toThrow(
-      /^the authority could not validate the name: .*acme-tls\/1.* \(as told\)$/,
+      /^the authority could not validate the name: .*acme-tls\/1.* \(none\)$/,
     )
   })
 })

@@ -50,7 +50,7 @@ export type SessionPolicy = {
 
 /**
  * Why a user can't use the application: the request is for users of another organization
- * ("organisation"); the project requires a role ("roles") or requires that the user's organization
+ * (`organisation`); the project requires a role ("roles") or requires that the user's organization
  * has the project ("project"); the application is only for assigned users and groups ("assigned"),
  * for users with a role on the project ("role"), or for other networks ("network").
  */

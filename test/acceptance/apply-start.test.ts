@@ -94,7 +94,10 @@ organizations:
 
 test("the first start sets up the server and creates what the files describe", async () => {
   const { output } = await serve(setup + providersYaml)
-  expect(await waitUntilApplied()).toMatchObject({ state: "ok", said: expect.stringContaining(files) })
+  expect(await waitUntilApplied()).toMatchObject({
+    state: "ok",
+    said: expect.stringContaining(files),
+  })
   expect(output()).toContain(`setup completed at ${url}`)
   expect(output()).not.toContain("/setup#")
   expect(output()).toMatch(/applied .*: create project Wiki of organization Acme/)

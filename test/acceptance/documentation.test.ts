@@ -97,8 +97,8 @@ const scenarios: Readonly<Record<string, PageScenario>> = {
   },
   "get-started/demo.md": {
     before: prepareDownload,
-    after: (_, said) =>
-      expect(said).toMatch(/^ +dev +Start a development instance .* a demo application/m),
+    after: (_, output) =>
+      expect(output).toMatch(/^ +dev +Start a development instance .* a demo application/m),
   },
   "install/service.md": { before: () => {} },
   "install/certificates.md": {
@@ -114,12 +114,12 @@ const scenarios: Readonly<Record<string, PageScenario>> = {
       execFileSync("tar", ["-xzf", earlier, "-C", data])
       await type("chmod 700 /var/lib/latchkey")
     },
-    after: (_, said) => expect(said).toContain("restored to the state before the upgrade"),
+    after: (_, output) => expect(output).toContain("restored to the state before the upgrade"),
   },
   "get-started/first-application.md": {
-    after: (_, said) => {
-      expect(said).toMatch(/Plan only: nothing was changed/)
-      expect(said).toMatch(/clientSecret {2}\S{20,}/)
+    after: (_, output) => {
+      expect(output).toMatch(/Plan only: nothing was changed/)
+      expect(output).toMatch(/clientSecret {2}\S{20,}/)
     },
   },
   "guides/sign-up.md": {
@@ -137,7 +137,7 @@ const scenarios: Readonly<Record<string, PageScenario>> = {
     after: (_, values) => expect(values).toContain("latchkey_sign_in_checks_total"),
   },
   "guides/automation.md": {
-    after: (_, said) => expect(said).toContain("Everything matches the description."),
+    after: (_, output) => expect(output).toContain("Everything matches the description."),
   },
 }
 
@@ -165,7 +165,7 @@ describe.runIf(needs("curl"))("commands run verbatim:", () => {
   test.each(shown)("docs/%s", { timeout: 240_000 }, async (name) => {
     const { before = setUpMachine, after } = scenarios[name] ?? {}
     await before(machine)
-    let said = ""
+    let output = ""
     let folder = ""
     for (const block of blocksOf(textOf(`docs/${name}`))) {
       if (block.file !== "") writeBlock(machine, block)
@@ -174,9 +174,9 @@ describe.runIf(needs("curl"))("commands run verbatim:", () => {
       const typed = await machine.run(`${folder}${block.text}`)
       expect(typed.code, typed.said).toBe(0)
       folder += block.text.match(/^cd .*\n/gm)?.join("") ?? ""
-      said += typed.said
+      output += typed.said
     }
-    await after?.(machine, said)
+    await after?.(machine, output)
   })
 })
 

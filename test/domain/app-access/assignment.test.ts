@@ -24,12 +24,12 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const createGroup = (id: string, who: TenantUser = "manager", organizationId = "org1") =>
-  estate.as(who, "createGroup", { id, organizationId, name: `Group ${id}` })
-const add = (subjects: object, who: TenantUser = "manager") =>
-  estate.as(who, "addApplicationAssignments", { ...applicationIds, ...subjects })
-const remove = (subjects: object, who: TenantUser = "manager") =>
-  estate.as(who, "removeApplicationAssignments", { ...applicationIds, ...subjects })
+const createGroup = (id: string, user: TenantUser = "manager", organizationId = "org1") =>
+  estate.as(user, "createGroup", { id, organizationId, name: `Group ${id}` })
+const add = (subjects: object, user: TenantUser = "manager") =>
+  estate.as(user, "addApplicationAssignments", { ...applicationIds, ...subjects })
+const remove = (subjects: object, user: TenantUser = "manager") =>
+  estate.as(user, "removeApplicationAssignments", { ...applicationIds, ...subjects })
 const listStored = () => assignmentsOf(estate.cx(), "a1")
 const list = async (user: TenantUser = "manager", filters: readonly object[] = []) =>
   (await estate.as(user, "listApplicationAssignments", { filters })).assignments

@@ -33,8 +33,8 @@ const limit = (rule: ApplicationAccessRule) =>
   estate.as("manager", "updateApplication", { ...applicationIds, access: { rule } })
 const assign = (subjects: object) =>
   estate.as("owner", "addApplicationAssignments", { ...applicationIds, ...subjects })
-const list = (more: object = {}, who: TenantUser = "manager") =>
-  estate.as(who, "listApplicationUsers", { applicationId: "a1", ...more })
+const list = (more: object = {}, user: TenantUser = "manager") =>
+  estate.as(user, "listApplicationUsers", { applicationId: "a1", ...more })
 const idsOf = ({ users }: any) => users.map(({ userId }: any) => userId)
 
 /** Creates a group with new users of the organization. */

@@ -22,8 +22,8 @@ const create = (more: object = {}) =>
     applicationType: { case: "apiConfiguration", value: {} },
     ...more,
   })
-const update = (access: object, who: "manager" | "stranger" | "nobody" = "manager") =>
-  estate.as(who, "updateApplication", { ...applicationIds, access })
+const update = (access: object, user: "manager" | "stranger" | "nobody" = "manager") =>
+  estate.as(user, "updateApplication", { ...applicationIds, access })
 const readAccess = async () =>
   (await estate.as("manager", "getApplication", { applicationId: "a1" })).application.access
 
@@ -45,7 +45,7 @@ test("an update without a rule or with the same rule changes nothing", async () 
   await update({ rule: UNSPECIFIED })
   await update({ rule: ASSIGNED })
   await estate.as("manager", "updateApplication", { ...applicationIds, name: "One" })
-  expect([version(), await shown()]).toMatchObject([before, { rule: ASSIGNED }])
+  expect([version(), await readAccess()]).toMatchObject([before, { rule: ASSIGNED }])
   await update({ rule: EVERYONE })
   expect(await readAccess()).toMatchObject({ rule: EVERYONE })
 })

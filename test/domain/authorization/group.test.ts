@@ -14,11 +14,11 @@ import { callerOf } from "../../support/test-environment.ts"
 let estate: Tenant
 beforeEach(async () => {
   estate = await openTenant()
-  for (const [projectId, organizationId, who] of [
+  for (const [projectId, organizationId, user] of [
     ["p1", "org1", "manager"],
     ["p2", "org2", "stranger"],
   ] as const) {
-    await act(who, "createProject", { organizationId, projectId, name: `Name ${projectId}` })
+    await act(user, "createProject", { organizationId, projectId, name: `Name ${projectId}` })
     const roles = ["admin", "editor", "reader"].map((key) => ({ key, displayName: `The ${key}` }))
     await estate.step((tx) => addRoles.within(tx, projectId, roles))
   }
@@ -27,17 +27,17 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-const act = async (who: TenantUser, name: string, request: object): Promise<any> =>
-  estate.as(who, name, request)
-const createGroup = (id: string, who: TenantUser, organizationId: string) =>
-  act(who, "createGroup", { organizationId, id, name: id })
+const act = async (user: TenantUser, name: string, request: object): Promise<any> =>
+  estate.as(user, name, request)
+const createGroup = (id: string, user: TenantUser, organizationId: string) =>
+  act(user, "createGroup", { organizationId, id, name: id })
 const authorizeGroup = async (
   roleKeys: string[],
   more: object = {},
-  who: TenantUser = "manager",
+  user: TenantUser = "manager",
 ) => {
   const request = { groupId: "staff", projectId: "p1", organizationId: "org1", roleKeys, ...more }
-  return (await act(who, "createGroupAuthorization", request)).id as string
+  return (await act(user, "createGroupAuthorization", request)).id as string
 }
 const add = (id: string, ...userIds: string[]) => act("manager", "addUsersToGroup", { id, userIds })
 const listRoles = (userId = "nobody", projectId = "p1") =>

@@ -34,8 +34,8 @@ const assignRoles = (
   groupId: string,
   resource: object,
   roles: string[],
-  who: TenantUser = "owner",
-) => act(who, "createGroupAdministrator", { groupId, resource, roles })
+  user: TenantUser = "owner",
+) => act(user, "createGroupAdministrator", { groupId, resource, roles })
 const add = (id: string, ...userIds: string[]) => act("owner", "addUsersToGroup", { id, userIds })
 const nest = (id: string, ...groupIds: string[]) =>
   act("owner", "addGroupsToGroup", { id, groupIds })
@@ -285,9 +285,9 @@ describe("lists", () => {
     await assignRoles("admins", onOrg("org1"), ["ORG_OWNER"])
     await assignRoles("admins", onInstance, ["IAM_OWNER_VIEWER"])
     await assignRoles("staff", onOrg("org1"), ["ORG_USER_MANAGER", "ORG_OWNER_VIEWER"])
-    const found = async (filter?: object, who: TenantUser = "owner") => {
+    const found = async (filter?: object, user: TenantUser = "owner") => {
       const filters = filter ? [{ filter }] : []
-      const { groupAdministrators } = await act(who, "listGroupAdministrators", { filters })
+      const { groupAdministrators } = await act(user, "listGroupAdministrators", { filters })
       return groupAdministrators.map((each: any) => [each.group.name, ...each.roles]).toSorted()
     }
     expect(await found()).toHaveLength(3)

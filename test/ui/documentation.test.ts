@@ -3,10 +3,13 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import first from "../../ui/console/shell/texts/en.json"
 import pages from "../../ui/console/shell/texts/pages.en.json"
+import development from "../../ui/development/texts/en.json"
 import { documentedPages } from "../support/documentation.ts"
 
 const docs = join(import.meta.dirname, "../../docs")
-const consoleTexts: ReadonlySet<string> = new Set(Object.values({ ...first, ...pages }))
+const consoleTexts: ReadonlySet<string> = new Set(
+  Object.values({ ...first, ...pages, ...development }),
+)
 
 /** Bold text, except at the start of a paragraph or list item, where it is emphasis. */
 const bold = /(^|\n\n|\n- |\n\d+\. )?\*\*([^*]+)\*\*/g

@@ -84,7 +84,7 @@ describe.runIf(needs("chromium"))("users with an account at another provider", (
     await field("Client ID").fill("client")
     await field("Client secret").fill("s3cret")
     await dialog().getByRole("button", { name: "Save" }).click()
-    await dialog().getByRole("alert").getByText("Must be an address").waitFor()
+    await dialog().getByRole("alert").getByText("Must be a URL that begins with https://").waitFor()
     await field("Issuer").fill(peer.issuer)
     await letNewPeopleIn()
     await dialog().getByText("list the allowed email domains").waitFor()

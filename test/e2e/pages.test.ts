@@ -114,7 +114,7 @@ describe.runIf(needs("chromium"))("every page", () => {
 
   test("is in the list of checked pages", () => {
     const router = readFileSync("ui/console/app/router.tsx", "utf8")
-    const routes = [...router.matchAll(/^ *(?:path: |page\(\s*)"(\/[^"]+)"/gm)].map(([, path]) =>
+    const routes = [...router.matchAll(/^ *(?:path: |createPageRoute\(\s*)"(\/[^"]+)"/gm)].map(([, path]) =>
       path?.replace(/\$\w+/g, "$"),
     )
     expect(routes.length).toBeGreaterThan(25)

@@ -114,8 +114,8 @@ describe.runIf(needs("chromium"))("every page", () => {
 
   test("is in the list of checked pages", () => {
     const router = readFileSync("ui/console/app/router.tsx", "utf8")
-    const routes = [...router.matchAll(/^ *(?:path: |createPageRoute\(\s*)"(\/[^"]+)"/gm)].map(([, path]) =>
-      path?.replace(/\$\w+/g, "$"),
+    const routes = [...router.matchAll(/^ *(?:path: |createPageRoute\(\s*)"(\/[^"]+)"/gm)].map(
+      ([, path]) => path?.replace(/\$\w+/g, "$"),
     )
     expect(routes.length).toBeGreaterThan(25)
     const listed = consoleRoutes.map(([path]) =>

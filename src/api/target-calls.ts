@@ -11,11 +11,11 @@ import { sensitive } from "../gen/core/options_pb.ts"
 import { decodeJson } from "./input/decode.ts"
 import { checkValues } from "./input/values.ts"
 
-/** Converts messages to the JSON that targets receive, and their responses back to messages. */
+/** Converts messages to the JSON that targets receive, and applies their responses. */
 export type MessageFormat<T> = {
   readonly toJson: (message: T) => unknown
   /** Returns the same message if nothing changed; throws if the text is not a valid message. */
-  readonly parse: (text: string, message: T) => T
+  readonly applyResponse: (text: string, message: T) => T
 }
 
 type TargetResult<T> = {
@@ -49,7 +49,7 @@ export type TargetCalls = {
  */
 export const messageFormatOf = (schema: DescMessage): MessageFormat<Message> => ({
   toJson: (message) => withoutSecrets(schema, toJson(schema, message)),
-  parse: (text, message) => {
+  applyResponse: (text, message) => {
     const changed = decodeJson(schema, Buffer.from(text))
     checkValues(schema, changed)
     copySecrets(schema, message, changed)

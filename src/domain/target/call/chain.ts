@@ -15,7 +15,7 @@ export type TargetChain<T> = {
   /** The payload, including the changes of previous targets. */
   readonly payload: (now: T) => object
   /** Applies the response of a target; returns the same value if nothing changes. Can throw. */
-  readonly read?: (text: string, now: T, authors: readonly string[]) => T
+  readonly applyResponse?: (text: string, now: T, authors: readonly string[]) => T
   /** Which errors of an interrupting target end the chain; by default all failures. */
   readonly endingErrors?: EndingErrors
   /** The time limit per target; by default that of the target. */
@@ -65,13 +65,13 @@ export async function runChain<T>(
       unawaited.push(callAndRecord(cx, callInput).then(() => undefined))
       continue
     }
-    const took = targetType === "call" ? chain.read : undefined
+    const applyResponse = targetType === "call" ? chain.applyResponse : undefined
     const now = value
     const authors = [...(planned.get(id) ?? []), ...authorsAt(cx, chain.condition, id)]
     const callResult = await callAndRecord(
       cx,
       callInput,
-      took && ((text) => took(text, now, authors)),
+      applyResponse && ((text) => applyResponse(text, now, authors)),
     )
     if (callResult.ok) {
       if (callResult.value !== undefined && callResult.value !== now) {
@@ -104,7 +104,7 @@ type CallResult<T> =
 async function callAndRecord<T>(
   cx: Cx,
   callInput: ChainCall,
-  read?: (text: string) => T,
+  applyResponse?: (text: string) => T,
 ): Promise<CallResult<T>> {
   const { id, chain, payload, interrupts } = callInput
   const { condition, key, endingErrors: ends, waitMs } = chain
@@ -126,7 +126,7 @@ async function callAndRecord<T>(
     if (reply.status < 200 || reply.status > 299) throw new Error(statusText(reply))
     const refused = interrupts ? parseRejection(reply) : undefined
     if (refused) throw refused
-    const value = read && reply.body.trim() !== "" ? read(reply.body) : undefined
+    const value = applyResponse && reply.body.trim() !== "" ? applyResponse(reply.body) : undefined
     note()
     return { ok: true, value }
   } catch (cause) {

@@ -34,7 +34,7 @@ export async function askTargets(cx: Cx, name: FunctionName, asking: FunctionCal
     condition,
     key: cx.requestId,
     payload: () => ({ function: condition, ...payload() }),
-    read: (text, _, authors) => void applyResponse(text, authors),
+    applyResponse: (text, _, authors) => void applyResponse(text, authors),
     ...(ignoresErrors() && ({ endingErrors: "nothing", waitMs: optionalWaitMs } as const)),
   })
 }

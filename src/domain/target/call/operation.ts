@@ -12,10 +12,10 @@ export type CalledOperation = {
   readonly changes: boolean
 }
 
-/** Converts messages to what is sent, and responses back to messages. */
+/** Converts messages to what is sent, and applies responses to messages. */
 export type MessageFormat<T> = {
   readonly toJson: (message: T) => unknown
-  readonly parse: (text: string, message: T) => T
+  readonly applyResponse: (text: string, message: T) => T
 }
 
 export type TargetResult<T> = {
@@ -72,7 +72,7 @@ export function targetCallsOf(cx: Cx, called: CalledOperation): TargetCalls | un
           key: cx.requestId,
           ...errorPolicyOf(cx, called),
           payload: (now) => ({ ...callContextOf(cx, called), ...more(now) }),
-          read: form.parse,
+          applyResponse: form.applyResponse,
         },
       )
       return { message: value, skippedTargets, changedBy, authors }

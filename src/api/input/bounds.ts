@@ -30,8 +30,8 @@ export const isTooLong = ({ scalar }: DescField, value: unknown): boolean =>
 
 export const tooLongText = `must be at most ${charactersMax} characters`
 
-/** The maximum nesting depth of the decoders. */
-const depthMax = 100
+/** The maximum nesting depth of a body in any encoding; the same as that of the decoders. */
+export const bodyDepthMax = 100
 
 /** Rejects JSON with more than `partsMax` parts in one pass over its bytes. */
 export function validateJsonParts(bytes: Uint8Array): void {
@@ -126,7 +126,7 @@ function wireOf(scalar: ScalarType): number {
 
 /** Traverses the fields up to `end`; returns false if the bytes are not a valid message. */
 function walkMessage(cursor: Cursor, plan: MessagePlan, end: number, depth: number): boolean {
-  if (depth > depthMax) return false
+  if (depth > bodyDepthMax) return false
   while (cursor.at < end) {
     const tag = readVarint(cursor)
     addParts(cursor, 1)
@@ -183,7 +183,7 @@ function skipValue(cursor: Cursor, tag: number, depth: number): boolean {
 }
 
 function skipGroup(cursor: Cursor, opening: number, depth: number): boolean {
-  if (depth > depthMax) return false
+  if (depth > bodyDepthMax) return false
   while (cursor.at < cursor.bytes.length) {
     const tag = readVarint(cursor)
     addParts(cursor, 1)

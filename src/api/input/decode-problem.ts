@@ -1,9 +1,6 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf"
 import { findNearest, truncateInput } from "../../kernel/text/nearest.ts"
-import { isTooLong, tooLongText } from "./bounds.ts"
-
-/** The maximum nesting depth of the decoder; deeper values are not checked. */
-const depthMax = 100
+import { bodyDepthMax, isTooLong, tooLongText } from "./bounds.ts"
 
 /**
  * Describes the first part of a JSON value that does not fit the message; undefined if all fits.
@@ -15,7 +12,7 @@ export function decodeProblem(
   path = "",
   depth = 1,
 ): string | undefined {
-  if (depth > depthMax) return "the body is nested too deeply"
+  if (depth > bodyDepthMax) return "the body is nested too deeply"
   const known = messageProblem(schema, json, path || "the body")
   if (known !== "object") return known
   const setFields = new Map<string, string>()

@@ -15,7 +15,7 @@ import { namedValues } from "./named-values.ts"
 const optionalMax = 3
 
 /** The maximum nesting depth of messages in an example. */
-const depthMax = 4
+const exampleDepthMax = 4
 
 /** An example request with the required fields and a few optional ones. */
 export const requestExample = (
@@ -29,7 +29,7 @@ export const answerExample = (answer: DescMessage): JsonObject =>
 
 /** An example value of one field for a path or URL parameter. */
 export const valueExample = (field: DescField): JsonValue =>
-  singleValue(field, { isRequest: true, depth: depthMax, omittedFields: [] })
+  singleValue(field, { isRequest: true, depth: exampleDepthMax, omittedFields: [] })
 
 type ExampleOptions = {
   readonly isRequest: boolean
@@ -46,7 +46,7 @@ function messageExample(message: DescMessage, options: ExampleOptions): JsonObje
   const inside = { ...options, depth: options.depth + 1, without: [] }
   const entries = chosen.flatMap((field): [string, JsonValue][] => {
     const isDeep = field.message !== undefined && !wellKnown.has(field.message.typeName)
-    if (isDeep && options.depth >= depthMax && !isRequiredField(field)) return []
+    if (isDeep && options.depth >= exampleDepthMax && !isRequiredField(field)) return []
     return [[field.jsonName, fieldValue(field, inside)]]
   })
   return Object.fromEntries(entries)

@@ -164,7 +164,7 @@ export async function parseSvg(bytes: Uint8Array): Promise<AssetFile> {
   return { type: "svg", bytes: new Uint8Array(Buffer.from(writeElement(root, 0))) }
 }
 
-const depthMax = 50
+const elementDepthMax = 50
 
 /** One element; empty for editor metadata. */
 function writeElement(element: Element, depth: number): string {
@@ -172,8 +172,8 @@ function writeElement(element: Element, depth: number): string {
   const name = localName ?? ""
   if (namespaceURI !== svgNs || name === "metadata") return ""
   if (!elements.has(name)) throw notAllowedError(`<${name}>`, remediesByElement.get(name))
-  if (depth > depthMax)
-    throw invalidSvgError(`the SVG must be nested at most ${depthMax} elements deep`)
+  if (depth > elementDepthMax)
+    throw invalidSvgError(`the SVG must be nested at most ${elementDepthMax} elements deep`)
   const attributeText = Object.entries(parseAttributes(element))
     .map(([key, value]) => ` ${key}="${escapeText(value)}"`)
     .join("")

@@ -23,7 +23,7 @@ const groupsMax = 100
 
 /**
  * Adds groups of the same organization to a group, all or none; existing members are ignored.
- * Rejects cycles, chains that are too long, and groups with roles that the caller can't assign.
+ * Rejects cycles, nesting that is too deep, and groups with roles that the caller can't assign.
  * Returns when the members last changed, ms UTC.
  */
 export async function addGroupsToGroup(

@@ -86,20 +86,18 @@ function reachableGroups(
   return [...visited]
 }
 
-/** Maximum number of groups in a chain of nested groups. */
-export const depthMax = 5
+/** Maximum number of levels of nested groups. */
+const groupDepthMax = 5
 
-/**
- * The number of groups in the longest chain that starts at a group; `depthMax` + 1 if it is longer.
- */
-function chainLength(groupId: string, next: (id: string) => readonly string[]): number {
+/** The number of levels from a group in one direction; `groupDepthMax` + 1 if it is exceeded. */
+function depthFrom(groupId: string, next: (id: string) => readonly string[]): number {
   let level = new Set([groupId])
-  let length = 0
-  while (level.size > 0 && length <= depthMax) {
-    length++
+  let depth = 0
+  while (level.size > 0 && depth <= groupDepthMax) {
+    depth++
     level = new Set([...level].flatMap(next))
   }
-  return length
+  return depth
 }
 
 /** Maximum number of memberships of groups in groups, because one stream contains all of them. */
@@ -112,13 +110,13 @@ export function checkNesting(nesting: GroupNesting, { groupId, memberGroupId }: 
     const message = "a group can't be a member of itself, directly or through other groups"
     throw new Fault("failed_precondition", "group.cycle", message)
   }
-  const above = chainLength(groupId, (id) => containersByGroup(nesting).get(id) ?? [])
-  const below = chainLength(memberGroupId, (id) => membersOf(nesting, id))
-  if (above + below <= depthMax) return
+  const above = depthFrom(groupId, (id) => containersByGroup(nesting).get(id) ?? [])
+  const below = depthFrom(memberGroupId, (id) => membersOf(nesting, id))
+  if (above + below <= groupDepthMax) return
   throw new Fault(
     "failed_precondition",
     "group.too_deep",
-    `groups can be nested at most ${depthMax} levels deep`,
+    `groups can be nested at most ${groupDepthMax} levels deep`,
   )
 }
 

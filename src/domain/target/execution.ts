@@ -6,7 +6,7 @@ import { executionRows } from "./view.ts"
 
 const entriesMax = 20
 /** The maximum nesting depth of executions. */
-export const depthMax = 3
+const executionDepthMax = 3
 
 /**
  * Sets the targets of a condition in order; an empty list deletes the execution. A user who saves
@@ -28,7 +28,7 @@ export async function setExecution(
   const step = await cx.store.transact(cx, (tx) => {
     for (const each of targets) requireEntryExists(tx, each)
     const below = depthBelow(tx, targets, [id])
-    if (above + below > depthMax) throw tooDeepError()
+    if (above + below > executionDepthMax) throw tooDeepError()
     const { targets: before, author } = tx.state(execution, id)
     const isSame = JSON.stringify(before) === JSON.stringify(targets)
     const isTakenOver = tx.caller.kind === "user" && tx.caller.userId !== author
@@ -66,7 +66,7 @@ function depthBelow(
       const message = `an execution can't include itself: ${[...path, id].join(" → ")}`
       throw new Fault("failed_precondition", "execution.circle", message)
     }
-    if (path.length > depthMax) throw tooDeepError()
+    if (path.length > executionDepthMax) throw tooDeepError()
     return 1 + depthBelow(tx, tx.state(execution, id).targets, [...path, id])
   })
   return Math.max(0, ...levels)
@@ -74,7 +74,7 @@ function depthBelow(
 
 /** The nesting depth above an execution. */
 function depthAbove(cx: Cx, id: string, seen: readonly string[] = []): number {
-  if (seen.length > depthMax) return seen.length
+  if (seen.length > executionDepthMax) return seen.length
   const above = executionRows(cx).filter(({ targets }) =>
     targets.some((each) => each.type === "include" && each.target === id),
   )
@@ -85,5 +85,5 @@ const tooDeepError = () =>
   new Fault(
     "failed_precondition",
     "execution.too_deep",
-    `executions can be nested at most ${depthMax} levels deep; use the targets directly`,
+    `executions can be nested at most ${executionDepthMax} levels deep; use the targets directly`,
   )

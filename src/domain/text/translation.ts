@@ -6,14 +6,19 @@ import type { Texts } from "./model.ts"
 export type Translation = { [part: string]: string | Translation }
 
 /** At least the depth of the page keys. */
-const depthMax = 8
+const translationDepthMax = 8
 
 /** Flattens a translation from a request; throws for values other than texts and objects. */
 export function flattenTexts(translation: object, above = "", depth = 1): Texts {
   const parts = Object.entries(translation).map(([part, value]: [string, unknown]): Texts => {
     const key = `${above}${part}`
     if (typeof value === "string") return { [key]: value }
-    if (typeof value === "object" && value && !Array.isArray(value) && depth < depthMax) {
+    if (
+      typeof value === "object" &&
+      value &&
+      !Array.isArray(value) &&
+      depth < translationDepthMax
+    ) {
       return flattenTexts(value, `${key}.`, depth + 1)
     }
     throw invalidTextError(`translations contains ${JSON.stringify(key)}, which is not a string`)

@@ -26,7 +26,7 @@ export function errorSignature(error: unknown): string {
   return [id, words, ...frames.slice(0, 3).map(([, place]) => place)].join(" | ")
 }
 
-const depthMax = 5
+const shapeDepthMax = 5
 const membersMax = 12
 
 /** The shape of a value: types, member names, and sizes in powers of two, without content. */
@@ -34,7 +34,7 @@ export function shapeOf(value: unknown, depth = 0): string {
   if (typeof value === "string") return `text ${sizeOf(value.length)}${characterClassesOf(value)}`
   if (typeof value === "number") return `number ${Math.sign(value)}`
   if (typeof value !== "object" || value === null) return String(value).slice(0, 20)
-  if (depth === depthMax) return "…"
+  if (depth === shapeDepthMax) return "…"
   if (ArrayBuffer.isView(value)) return `bytes ${sizeOf(value.byteLength)}`
   const isList = Array.isArray(value)
   const entries = value instanceof Map ? [...value] : Object.entries(value)

@@ -44,11 +44,11 @@ const columns = {
 } as const
 
 /** Filters can be nested; no real query is deeper. */
-const depthMax = 10
+const filterDepthMax = 10
 
 function filterOf(cx: Cx, { filter }: AdministratorSearchFilter, depth: number): Filter {
-  if (depth > depthMax) {
-    const message = `filters can be nested at most ${depthMax} levels deep`
+  if (depth > filterDepthMax) {
+    const message = `filters can be nested at most ${filterDepthMax} levels deep`
     throw new Fault("invalid_argument", "search.filter_too_deep", message)
   }
   const inner = (each: AdministratorSearchFilter) => filterOf(cx, each, depth + 1)

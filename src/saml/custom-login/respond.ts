@@ -12,7 +12,7 @@ import type { Status } from "../../xml/names.ts"
 import { isTargetRemoved, responseTargetOf } from "../request/response-target.ts"
 import { completeAuthorization } from "../response/complete.ts"
 import {
-  createDelivery,
+  createSignedDelivery,
   type Delivery,
   errorResponseOf,
   type OutgoingMessage,
@@ -60,7 +60,7 @@ async function createCustomLoginResponse(
 ): Promise<CustomLoginResponse> {
   const receipt = cx.store.receipt(cx, authRequest, id)
   if (!receipt) throw new Error("a completed request is missing")
-  return { sending: await createDelivery(cx, sending), receipt }
+  return { sending: await createSignedDelivery(cx, sending), receipt }
 }
 
 /** Rejects a request whose endpoint was removed meanwhile. */

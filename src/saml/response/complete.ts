@@ -72,7 +72,7 @@ export async function completeAuthorization(
   return step.value
     ? responseMessageOf(
         back,
-        await buildResponse(cx, { ready, back, session, told: assertionData }),
+        await buildResponseWithSignedAssertion(cx, { ready, back, session, told: assertionData }),
       )
     : undefined
 }
@@ -123,10 +123,13 @@ type SamlResponseInput = {
 }
 
 /**
- * SAML Profiles §4.1.4.2: a signed assertion, encrypted if the service provider has an encryption
- * key.
+ * SAML Profiles §4.1.4.2: a response whose assertion is signed, and encrypted if the service
+ * provider has an encryption key. The response is signed when it is delivered.
  */
-async function buildResponse(cx: Cx, answer: SamlResponseInput): Promise<XmlNode> {
+async function buildResponseWithSignedAssertion(
+  cx: Cx,
+  answer: SamlResponseInput,
+): Promise<XmlNode> {
   const { back } = answer
   const assertion = await signElement(buildUnsignedAssertion(cx, answer), 1, await getSamlKeys(cx))
   const found = await findServiceProviderByApp(cx, back.appId)

@@ -26,7 +26,7 @@ export type Delivery =
   | { readonly url: string; readonly fields: Readonly<Record<string, string>> }
 
 /** Signs a message as its binding requires (SAML Bindings §3.4.4.1 and §3.5.4). */
-export async function createDelivery(cx: Cx, outgoing: OutgoingMessage): Promise<Delivery> {
+export async function createSignedDelivery(cx: Cx, outgoing: OutgoingMessage): Promise<Delivery> {
   const { kind, node, url, binding, relayState } = outgoing
   const signer = outgoing.signer ?? (await getSamlKeys(cx))
   if (binding === "redirect") {
@@ -53,7 +53,7 @@ export async function send(
   outgoing: OutgoingMessage,
   options: DeliveryPageOptions,
 ): Promise<Response> {
-  const sending = await createDelivery(cx, outgoing)
+  const sending = await createSignedDelivery(cx, outgoing)
   const { show, application, cookies, afterForm } = options
   const { url } = sending
   if ("fields" in sending) {

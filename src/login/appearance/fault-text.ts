@@ -1,5 +1,5 @@
 // Maps fault IDs to texts of the login pages. Other faults are shown beside the field that the page
-// assigns them to, or on the error page for their code.
+// assigns them to, or on the error page for their code (`faultPages` in `login/page.ts`).
 
 export type PasswordText =
   | `password_change.error.${"simple" | "name" | "same" | "long" | "common" | "reused"}`

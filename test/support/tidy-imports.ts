@@ -165,6 +165,7 @@ const sharedRules = [
   "src/kernel/port/mail-cause.ts",
   "src/protocol/redirect-uri.ts",
   "src/kernel/text/bidi.ts",
+  "src/kernel/text/language.ts",
   "src/protocol/browser-name.ts",
   "src/protocol/wildcard.ts",
   "src/protocol/transfer/order.ts",

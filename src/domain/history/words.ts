@@ -1,4 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
+import type { PageLanguage } from "../../kernel/text/language.ts"
 import type { Cx } from "../../store/index.ts"
 import de from "./texts/de.json"
 import en from "./texts/en.json"
@@ -15,7 +16,7 @@ type Texts = Readonly<Record<"types" | "streams" | "fields", Readonly<Record<str
 
 /** The texts in every supported language. */
 export const texts = { en, de, fr, es, it, pt, nl, pl, ja, zh } as const satisfies Readonly<
-  Record<string, Texts>
+  Record<PageLanguage, Texts>
 >
 
 const isKnown = (language: string): language is keyof typeof texts => Object.hasOwn(texts, language)

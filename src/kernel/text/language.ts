@@ -1,16 +1,10 @@
+const languages = ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "ja", "zh"] as const
+
+/** A language of the login pages, messages and audit log. */
+export type PageLanguage = (typeof languages)[number]
+
 /** The languages of the login pages, best first; their catalog contains exactly these. */
-export const pageLanguages: readonly string[] = [
-  "en",
-  "de",
-  "fr",
-  "es",
-  "it",
-  "pt",
-  "nl",
-  "pl",
-  "ja",
-  "zh",
-]
+export const pageLanguages: readonly string[] = languages
 
 /** The placeholder in a link for the language of the current page. */
 const languagePlaceholder = /\{\{\s*\.Lang\s*\}\}/g

@@ -1,3 +1,4 @@
+import { pageLanguages } from "../../../src/kernel/text/language.ts"
 import {
   type FormCase,
   type FormContext,
@@ -244,7 +245,7 @@ const settingForms: readonly FormCase[] = [
     }),
     both: {
       disallowPublicOrgRegistration: false,
-      allowedLanguages: ["en", "de", "fr", "es", "it", "pt", "nl", "ja", "zh"],
+      allowedLanguages: pageLanguages.filter((language) => language !== "pl"),
     },
   },
 ]

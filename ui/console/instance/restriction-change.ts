@@ -3,20 +3,7 @@ import type {
   GetRestrictionsResponse,
   SetRestrictionsRequestSchema,
 } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-
-/** Languages of the login pages in order of preference; the server supports exactly these. */
-export const languages: readonly string[] = [
-  "en",
-  "de",
-  "fr",
-  "es",
-  "it",
-  "pt",
-  "nl",
-  "pl",
-  "ja",
-  "zh",
-]
+import { pageLanguages } from "../../../src/kernel/text/language.ts"
 
 type RestrictionInput = {
   readonly languages: readonly string[]
@@ -31,7 +18,7 @@ export function restrictionChange(
   present: Pick<GetRestrictionsResponse, "allowedLanguages" | "disallowPublicOrgRegistration">,
   target: RestrictionInput,
 ): RestrictionRequest | undefined {
-  const isAll = languages.every((language) => target.languages.includes(language))
+  const isAll = pageLanguages.every((language) => target.languages.includes(language))
   const list = isAll ? [] : [...target.languages]
   const isSame =
     list.length === present.allowedLanguages.length &&

@@ -1,6 +1,6 @@
 import { useParams } from "@tanstack/react-router"
+import { pageLanguages } from "../../../src/kernel/text/language.ts"
 import { SelectField } from "../../kit/index.ts"
-import { languages } from "../instance/restriction-change.ts"
 import { useListState } from "../list/index.ts"
 import {
   languageName,
@@ -44,7 +44,7 @@ const isKind = (name: string): name is KindName => kindNames.some((kind) => kind
 /** One text in one language; the selection is stored in the URL. */
 function TextEditor({ place: owner }: { readonly place: TextOwner }) {
   const { get, set } = useListState()
-  const language = languages.find((one) => one === get("language")) ?? own
+  const language = pageLanguages.find((one) => one === get("language")) ?? own
   const screens = screensOf(useLoginTexts(owner, language)?.inherited ?? {})
   const options = [
     ...kindNames.map((kind) => ({ value: kind, label: t(`messages.kind.${kind}`) })),
@@ -66,7 +66,7 @@ function TextEditor({ place: owner }: { readonly place: TextOwner }) {
         />
         <SelectField
           label={t("texts.language")}
-          options={languages.map((value) => ({ value, label: languageName(value) }))}
+          options={pageLanguages.map((value) => ({ value, label: languageName(value) }))}
           value={language}
           onChange={(value) => set({ language: value })}
         />

@@ -1,3 +1,4 @@
+import type { PageLanguage } from "../../../kernel/text/language.ts"
 import type { MessageField, MessageKind } from "../kind.ts"
 import de from "./de.json" with { type: "json" }
 import en from "./en.json" with { type: "json" }
@@ -21,20 +22,20 @@ export type DefaultTexts = { readonly [Kind in MessageKind]: Partial<Message> } 
   readonly footer: string
 }
 
-/** The default texts by language; English always exists. */
-export const defaultTexts: { readonly en: DefaultTexts } & Readonly<Record<string, DefaultTexts>> =
-  {
-    en,
-    de,
-    fr,
-    es,
-    it,
-    pt,
-    nl,
-    pl,
-    ja,
-    zh,
-  }
+/** The default texts by language. */
+export const defaultTexts: Readonly<Record<PageLanguage, DefaultTexts>> &
+  Readonly<Record<string, DefaultTexts>> = {
+  en,
+  de,
+  fr,
+  es,
+  it,
+  pt,
+  nl,
+  pl,
+  ja,
+  zh,
+}
 
 const emptyMessage: Message = {
   title: "",

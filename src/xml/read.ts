@@ -15,7 +15,7 @@ export type MessageSize = { readonly maxLength: number; readonly bounds: XmlRead
 /** In characters; a signed request with its certificates has a tenth of them. */
 export const maxMessageLength = 65_536
 
-const maxDepth = 40
+const messageDepthMax = 40
 
 /** In characters; the URIs of SAML and its profiles have half of it. Canonical XML repeats them. */
 const maxNamespaceLength = 300
@@ -89,7 +89,8 @@ function requireLimits(root: Element, { name, refusedError: rejectedError }: Mes
   const ids = new Set<string>()
   let level: readonly Element[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > maxDepth) throw rejectedError(`${name} is nested more than ${maxDepth} levels deep`)
+    if (depth > messageDepthMax)
+      throw rejectedError(`${name} is nested more than ${messageDepthMax} levels deep`)
     if (level.some(({ attributes }) => attributes.length > maxAttributes)) {
       throw rejectedError(`${name} has an element with more than ${maxAttributes} attributes`)
     }

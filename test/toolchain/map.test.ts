@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 
@@ -24,7 +24,9 @@ test("the overview names files", () => {
   expect(paths).toContain("api/dispatch.ts")
 })
 
-const roots = ["", "src", "ui/console"]
+/** Files to open first are relative to their module; the rules of the overview compare each one. */
+const modules = readdirSync(join(root, "src/domain")).map((name) => `src/domain/${name}`)
+const roots = ["", "src", "ui/console", ...modules]
 
 test.each([...new Set(paths)])("%s exists at the documented path", (path) => {
   expect(roots.some((below) => existsSync(join(root, below, path)))).toBe(true)

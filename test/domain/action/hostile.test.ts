@@ -256,7 +256,7 @@ const runAlone = (mode: "rest" | "memory", script: string) =>
 test("a script without a response receives an error, and others continue", async () => {
   const answers: RequestHandlers = { fetch: () => new Promise(() => {}) }
   const waiting = "const f = () => require('core/http').fetch('https://slow.example.com')"
-  const slow = [1, 2, 3].map(() => runScript(waiting, { timeoutMs: 3000 }, answers))
+  const slow = [1, 2, 3].map(() => runScript(waiting, { timeoutMs: 10_000 }, answers))
   const first = Promise.race(slow.map((each) => each.then(() => "one that waits")))
   const other = runScript(harmlessScript, {}, {}, "globex")
   expect(await Promise.race([first, other])).toMatchObject(doneOutcome)
